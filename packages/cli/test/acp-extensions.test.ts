@@ -37,7 +37,7 @@ describe("extensions in an editor", () => {
     await client.leave();
   });
 
-  test("dialogs are permissions and forms, and their answers reach the extension", () =>
+  test("dialogs are permissions, and their answers reach the extension", () =>
     everyRow([
       ['told(await ctx.ui.select("Which?", ["one", "two"]))', '"one"', ["one", "two", "Cancel"]],
       [
@@ -50,20 +50,15 @@ describe("extensions in an editor", () => {
           expect.stringMatching(/^No, and do not ask/),
         ],
       ],
-      ['told(await ctx.ui.input("Name?"))', '"typed"', undefined],
-      ['told(await ctx.ui.editor("Text?", "before"))', '"typed"', undefined],
     ] as const)(async ([statement, answer, names]) => {
       const { client } = await AcpClient.open(does(statement), {
         argv: ["-e", "own.ts"],
-        capabilities: { session: { notices: {} }, elicitation: { form: {} } },
-        requests: { "elicitation/create": () => ({ action: "accept", content: { text: "typed" } }) },
+        capabilities: { session: { notices: {} } },
       });
       const { sessionId } = await client.newSession();
       expect(await client.prompt(sessionId, "/do")).toEqual({ stopReason: "end_turn" });
       expect(client.of("notice").map(({ title }) => title)).toEqual([`told ${answer}`]);
-      expect(client.permissions.map(({ options }) => options.map(({ name }) => name))).toEqual(
-        names === undefined ? [] : [names],
-      );
+      expect(client.permissions.map(({ options }) => options.map(({ name }) => name))).toEqual([names]);
       await client.leave();
     }));
 

@@ -66,10 +66,23 @@ describe("--mode acp", () => {
           }),
         ...([-32602, "acp_content_unsupported"] as const),
       ],
+      [() => client.prompt(sessionId, " "), -32602, "acp_content_unsupported"],
+      [() => request("session/prompt", { sessionId, prompt: [] }), -32602, "acp_content_unsupported"],
     ] as const)(async ([send, code, own]) => {
       expect(await errorOf(send())).toMatchObject({ code, data: { code: own } });
     });
     expect(await client.prompt(sessionId, "hi")).toEqual({ stopReason: "end_turn" });
+    await client.leave();
+  });
+
+  test("each answer has its own message id", async () => {
+    const { client } = await AcpClient.open(agentProject(says("yes")));
+    const { sessionId } = await client.newSession();
+    await client.prompt(sessionId, "hi");
+    await client.prompt(sessionId, "hi");
+    const ids = client.of("agent_message_chunk").map(({ messageId }) => messageId);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids).not.toContain("");
     await client.leave();
   });
 

@@ -8,18 +8,24 @@ import { readCallSettings } from "../call/settings.ts";
 /** Tools of the mode that changes nothing. */
 const READING_TOOLS = ["read", "grep", "find", "ls", "recall", "todo"];
 
-const modes = {
-  code: { name: "Code", description: "All tools" },
-  read: { name: "Read only", description: "No tool that changes files or runs commands" },
-};
+const modes = [
+  { id: "code", name: "Code", description: "All tools" },
+  { id: "read", name: "Read only", description: "No tool that changes files or runs commands" },
+];
 
-type ModeId = keyof typeof modes;
+interface Choice extends acp.SessionConfigSelect {
+  id: string;
+  name: string;
+  category?: string;
+  options: acp.SessionConfigSelectOption[];
+  set(value: string): unknown;
+}
 
 /** Owner of the choices that a client offers beside the conversation. */
 export class AcpConfig {
   readonly #host: AgentHost;
   #models: acp.SessionConfigSelectOption[] = [];
-  #modeId: ModeId = "code";
+  #modeId = "code";
   /** The tools before the mode that only reads. */
   #chosen: readonly string[] | undefined;
 
@@ -34,84 +40,75 @@ export class AcpConfig {
   }
 
   get modes(): acp.SessionModeState {
-    const availableModes = Object.entries(modes).map(([id, mode]) => ({ id, ...mode }));
-    return { currentModeId: this.#modeId, availableModes };
+    return { currentModeId: this.#modeId, availableModes: modes };
   }
 
   get options(): acp.SessionConfigOption[] {
+    return this.#choices.map(({ set: _set, ...choice }) => ({ type: "select", ...choice }));
+  }
+
+  get #choices(): Choice[] {
     const { agent, app } = this.#host;
     const { model, thinking } = agent.state;
     const current = referenceOf(model);
-    const models = this.#models.some(({ value }) => value === current)
-      ? this.#models
-      : [{ value: current, name: model.name ?? model.id }, ...this.#models];
-    const levels = thinkingLevelsOf(model);
-    return [
-      select({ id: "mode", name: "Mode", category: "mode" }, this.#modeId, modeOptions),
-      select({ id: "model", name: "Model", category: "model" }, current, models),
-      ...(levels.length > 1
-        ? [select({ id: "thinking", name: "Thinking", category: "thought_level" }, thinking, named(levels))]
-        : []),
-      select(
-        { id: "compaction", name: "Compaction", description: "When and how the context is compacted" },
-        app.settings.compaction.preset,
-        named(Object.keys(compactionPresets)),
-      ),
+    const isListed = this.#models.some(({ value }) => value === current);
+    const choices: Choice[] = [
+      {
+        ...{ id: "mode", name: "Mode", category: "mode", currentValue: this.#modeId },
+        options: modes.map(({ id, ...mode }) => ({ value: id, ...mode })),
+        set: (mode) => this.#setMode(mode),
+      },
+      {
+        ...{ id: "model", name: "Model", category: "model", currentValue: current },
+        options: [...(isListed ? [] : [{ value: current, name: model.name ?? model.id }]), ...this.#models],
+        set: (reference) => this.#host.setModel(reference),
+      },
+      {
+        ...{ id: "thinking", name: "Thinking", category: "thought_level", currentValue: thinking },
+        options: named(thinkingLevelsOf(model)),
+        set: (level) => agent.setThinking(level as ThinkingLevel),
+      },
+      {
+        ...{ id: "compaction", name: "Compaction", currentValue: app.settings.compaction.preset },
+        options: named(Object.keys(compactionPresets)),
+        set: (preset) => this.#setPreset(preset),
+      },
     ];
+    return choices.filter(({ id, options }) => id !== "thinking" || options.length > 1);
   }
 
   /** @throws BonsaiError `acp_choice_unknown`, and the errors of an unknown model */
-  async choose(id: string, value: unknown): Promise<void> {
-    const option = this.options.find((each) => each.id === id);
-    const values = option?.type === "select" ? (option.options as acp.SessionConfigSelectOption[]) : [];
-    const isListed = values.some((each) => each.value === value);
-    if (option === undefined || !(isListed || (id === "model" && typeof value === "string")))
-      throw unknownChoice(
-        `${id} = ${JSON.stringify(value)}`,
-        values.map((each) => each.value),
-      );
-    const { agent, app } = this.#host;
-    if (id === "mode") this.setMode(value as string);
-    if (id === "model") await this.#host.setModel(value as string);
-    if (id === "thinking") await agent.setThinking(value as ThinkingLevel);
-    if (id !== "compaction") return;
-    const options = { ...app.call.options, preset: value };
-    app.settings = readCallSettings({ ...app.call, options });
-    agent.setCompactionSettings(app.settings.compaction);
+  async choose(id: string, value: string): Promise<void> {
+    const choice = this.#choices.find((each) => each.id === id);
+    const values = (choice?.options ?? []).map((option) => option.value);
+    // Servers may not have listed all models yet.
+    if (choice === undefined || (id !== "model" && !values.includes(value)))
+      throw new BonsaiError({
+        /** A client of the Agent Client Protocol chose a mode or an option that the session does not have. */
+        code: "acp_choice_unknown",
+        message: `The session has no choice ${id} = ${JSON.stringify(value)}.`,
+        hint: values.length === 0 ? "Choose a listed option." : `Choose one of ${values.join(", ")}.`,
+      });
+    await choice.set(value);
   }
 
-  /** @throws BonsaiError `acp_choice_unknown` */
-  setMode(id: string): void {
-    if (!Object.hasOwn(modes, id)) throw unknownChoice(`mode = ${JSON.stringify(id)}`, Object.keys(modes));
+  #setMode(id: string): void {
     if (id === this.#modeId) return;
-    this.#modeId = id as ModeId;
+    this.#modeId = id;
     const { tools } = this.#host.agent;
     if (id === "read") {
       this.#chosen = tools.chosen;
       tools.setActive(READING_TOOLS.filter((name) => tools.isActive(name)));
     } else tools.setActive(this.#chosen);
   }
-}
 
-const modeOptions = Object.entries(modes).map(([value, mode]) => ({ value, ...mode }));
+  #setPreset(preset: string): void {
+    const { agent, app } = this.#host;
+    app.settings = readCallSettings({ ...app.call, options: { ...app.call.options, preset } });
+    agent.setCompactionSettings(app.settings.compaction);
+  }
+}
 
 function named(values: readonly string[]): acp.SessionConfigSelectOption[] {
   return values.map((value) => ({ value, name: value }));
-}
-
-function select(
-  head: { id: string; name: string; category?: string; description?: string },
-  currentValue: string,
-  options: readonly acp.SessionConfigSelectOption[],
-): acp.SessionConfigOption {
-  return { type: "select", ...head, currentValue, options: [...options] };
-}
-
-function unknownChoice(choice: string, values: readonly string[]): BonsaiError {
-  return new BonsaiError({
-    /** A client of the Agent Client Protocol chose a mode or an option that the session does not have. */
-    code: "acp_choice_unknown",
-    message: `The session has no choice ${choice}.`,
-    hint: values.length === 0 ? "Choose a listed option." : `Choose one of ${values.join(", ")}.`,
-  });
 }

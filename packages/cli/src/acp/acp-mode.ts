@@ -1,7 +1,8 @@
+import { ReadableStream } from "node:stream/web";
 import * as acp from "@agentclientprotocol/sdk";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
-import { knownError } from "../call/failure.ts";
+import { errorJson } from "../call/event-json.ts";
 import { type AgentCall, ExitCode } from "../call/invocation.ts";
 import { JsonLinesOut, linesIn } from "../call/json-lines.ts";
 import { interruptibleCall } from "../call/run-prompt.ts";
@@ -24,70 +25,26 @@ export function runAcp(call: AgentCall): Promise<ExitCode> {
 }
 
 function acpAgent(server: AcpServer): acp.AgentApp {
-  const { agent } = acp.methods;
-  return acp
-    .agent({ name: "bonsai" })
-    .onRequest(
-      agent.initialize,
-      answered(({ params }) => server.initialize(params)),
-    )
-    .onRequest(
-      agent.authenticate,
-      answered(() => server.authenticate()),
-    )
-    .onRequest(
-      agent.session.new,
-      answered(({ params, client }) => server.newSession(params, client)),
-    )
-    .onRequest(
-      agent.session.load,
-      answered(({ params, client }) => server.load(params, client, { replays: true })),
-    )
-    .onRequest(
-      agent.session.resume,
-      answered(({ params, client }) => server.load(params, client, { replays: false })),
-    )
-    .onRequest(
-      agent.session.list,
-      answered(({ params }) => server.list(params)),
-    )
-    .onRequest(
-      agent.session.close,
-      answered(({ params }) => server.closeSession(params.sessionId)),
-    )
-    .onRequest(
-      agent.session.delete,
-      answered(({ params }) => server.deleteSession(params.sessionId)),
-    )
-    .onRequest(
-      agent.session.setMode,
-      answered(({ params }) => server.session(params.sessionId).setMode(params.modeId)),
-    )
-    .onRequest(
-      agent.session.setConfigOption,
-      answered(async ({ params: { sessionId, configId, value } }) => ({
-        configOptions: await server.session(sessionId).choose(configId, value),
-      })),
-    )
-    .onRequest(
-      agent.session.prompt,
-      answered(({ params, signal }) => server.session(params.sessionId).prompt(params.prompt, signal)),
-    )
-    .onNotification(agent.session.cancel, ({ params }) => server.findSession(params.sessionId)?.cancel());
+  const app = acp.agent({ name: "bonsai" });
+  const on = <Method extends acp.AgentRequestMethod>(method: Method, handle: Handler<Method>) =>
+    app.onRequest(method, answered(handle) as acp.AgentRequestHandlersByMethod[Method]);
+  on("initialize", ({ params }) => server.initialize(params));
+  on("authenticate", () => server.authenticate());
+  on("session/new", ({ params, client }) => server.newSession(params, client));
+  on("session/load", ({ params, client }) => server.load(params, client, { replays: true }));
+  on("session/resume", ({ params, client }) => server.load(params, client, { replays: false }));
+  on("session/list", ({ params }) => server.list(params));
+  on("session/close", ({ params }) => server.closeSession(params.sessionId));
+  on("session/delete", ({ params }) => server.deleteSession(params.sessionId));
+  on("session/set_mode", ({ params }) => server.session(params.sessionId).setMode(params.modeId));
+  on("session/set_config_option", ({ params }) => server.session(params.sessionId).choose(params));
+  on("session/prompt", ({ params, signal }) => server.session(params.sessionId).prompt(params, signal));
+  return app.onNotification("session/cancel", ({ params }) => server.cancel(params.sessionId));
 }
 
-type Handler<Params, Response> = acp.AgentRequestHandler<Params, Response>;
-
-/** Turns errors into protocol errors with Bonsai's code. */
-function answered<Params, Response>(handle: Handler<Params, Response>): Handler<Params, Response> {
-  return async (context) => {
-    try {
-      return await handle(context);
-    } catch (error) {
-      throw requestError(error);
-    }
-  };
-}
+type Handler<Method extends acp.AgentRequestMethod> = (
+  context: acp.AgentRequestContext<acp.AgentRequestParamsByMethod[Method]>,
+) => ReturnType<acp.AgentRequestHandlersByMethod[Method]>;
 
 /** Codes of the protocol for the codes of Bonsai. All others are failures of the work. */
 const protocolCodes: Readonly<Record<string, number>> = {
@@ -98,38 +55,42 @@ const protocolCodes: Readonly<Record<string, number>> = {
   ...{ wrong_usage: -32602, entry_not_found: -32602, entry_ambiguous: -32602 },
 };
 
-function requestError(error: unknown): acp.RequestError {
-  const { code, message, hint } = knownError(error);
-  return new acp.RequestError(protocolCodes[code] ?? -32603, `${message} ${hint}`, { code, message, hint });
+/** Turns errors into protocol errors with Bonsai's code. */
+function answered<Context>(handle: (context: Context) => unknown) {
+  return async (context: Context) => {
+    try {
+      return await handle(context);
+    } catch (error) {
+      const data = errorJson(error);
+      const { code, message, hint } = data;
+      throw new acp.RequestError(protocolCodes[code] ?? -32603, `${message} ${hint}`, data);
+    }
+  };
 }
 
 /** JSON lines as messages. Every error that leaves has a code of Bonsai in its `data`. */
 function acpStream({ stdin, stdout }: AgentCall["io"], signal: AbortSignal): acp.Stream {
   const out = new JsonLinesOut(stdout, signal);
-  const lines = stdin === undefined ? undefined : linesIn(stdin);
+  async function* messages(): AsyncGenerator<acp.AnyMessage> {
+    if (stdin === undefined) return;
+    for await (const line of linesIn(stdin)) {
+      const text = "text" in line ? line.text.replace(/^\ufeff/, "").trim() : "too long";
+      const message = text === "" ? [] : parsed(text);
+      if (message === undefined) await out.write(withCode({ jsonrpc: "2.0", id: null, error: notJson }));
+      else if (text !== "") yield message as acp.AnyMessage;
+    }
+  }
   return {
     writable: new WritableStream({ write: (message) => out.write(withCode(message)) }),
-    readable: new ReadableStream({
-      async pull(controller) {
-        for (;;) {
-          const next = await lines?.next();
-          if (next === undefined || next.done) return controller.close();
-          const message = "text" in next.value ? parsed(next.value.text) : undefined;
-          if (message === "") continue;
-          if (message !== undefined) return controller.enqueue(message as acp.AnyMessage);
-          const error = { code: -32700, message: "The line is not JSON." };
-          await out.write(withCode({ jsonrpc: "2.0", id: null, error }));
-        }
-      },
-    }),
+    readable: ReadableStream.from(messages()) as acp.Stream["readable"],
   };
 }
 
-/** An empty text for an empty line; undefined for a line that is not JSON. */
+const notJson = { code: -32700, message: "The line is not JSON." };
+
 function parsed(text: string): unknown {
-  if (text.trim() === "") return "";
   try {
-    return JSON.parse(text.replace(/^\ufeff/, ""));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -139,7 +100,6 @@ function withCode<Message extends object>(message: Message): Message {
   if (!("error" in message) || !isRecord(message.error)) return message;
   const { data } = message.error;
   if (isRecord(data) && typeof data.code === "string") return message;
-  /** The request is not part of the Agent Client Protocol, or has a wrong field. */
   const { code, hint } = outsideSchema;
   return { ...message, error: { ...message.error, data: { code, hint, problems: data } } };
 }

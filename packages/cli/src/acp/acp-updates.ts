@@ -7,19 +7,22 @@ import { readableSummary } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { compactionNotice } from "../views/compaction-notice.ts";
 import type { ClientLink } from "./client-link.ts";
-import { CallIds, contentOf, planOf, toolCall, toolResult } from "./tool-content.ts";
+import { type Arguments, contentOf, type EndedCall, planOf, toolCall, toolResult } from "./tool-content.ts";
 
-/** Sends the lifecycle events of one session as updates. Owner of its open tool calls and compactions. */
+interface OpenCall extends acp.ToolCall {
+  terminalId?: string;
+}
+
+/** Sends the work of one session as updates. Owner of its open tool calls and compactions. */
 export class AcpUpdates {
   readonly #link: ClientLink;
   readonly #cwd: string;
-  readonly #calls = new Map<string, { call: acp.ToolCall; terminalId?: string }>();
-  readonly callIds = new CallIds();
+  readonly #open = new Map<string, OpenCall>();
+  /** Calls by id: some providers repeat their ids. */
+  readonly #counts = new Map<string, number>();
   /** The summary that is made while the agent works. */
   #background: string | undefined;
-  #compaction = "";
-  #maskedResults = 0;
-  #error: Error | undefined;
+  #compaction: { id: string; maskedResults: number; error?: Error | undefined } | undefined;
   #messageId = "";
   /** Counts finished compactions, so that a command knows whether its own was shown. */
   shownCompactions = 0;
@@ -31,82 +34,94 @@ export class AcpUpdates {
 
   /** The only open call. */
   get openCall(): string | undefined {
-    return this.#calls.size === 1 ? [...this.#calls.values()][0]?.call.toolCallId : undefined;
+    const [first, ...others] = this.#open.values();
+    return others.length === 0 ? first?.toolCallId : undefined;
+  }
+
+  startCall(id: string, name: string, args: Arguments): Promise<void> {
+    const count = (this.#counts.get(id) ?? 0) + 1;
+    this.#counts.set(id, count);
+    const call = toolCall(count === 1 ? id : `${id}#${count}`, { name, args, cwd: this.#cwd });
+    this.#open.set(id, call);
+    return this.#link.send({ sessionUpdate: "tool_call", ...call });
   }
 
   /** Shows a terminal of the client in an open call. */
   showTerminal(id: string, terminalId: string): void {
-    const open = this.#calls.get(id);
-    if (open === undefined) return;
-    open.terminalId = terminalId;
-    const { toolCallId } = open.call;
-    this.#send({
-      sessionUpdate: "tool_call_update",
-      toolCallId,
-      content: [{ type: "terminal", terminalId }],
-    });
+    const call = this.#open.get(id);
+    if (call === undefined) return;
+    call.terminalId = terminalId;
+    this.#updateCall(call.toolCallId, [{ type: "terminal", terminalId }]);
+  }
+
+  #updateCall(toolCallId: string, content: acp.ToolCallContent[]): void {
+    void this.#link.send({ sessionUpdate: "tool_call_update", toolCallId, content });
+  }
+
+  async endCall(id: string, result: EndedCall): Promise<void> {
+    const call = this.#open.get(id);
+    this.#open.delete(id);
+    const { content, ...ended } = toolResult(result, call, this.#cwd);
+    const shown = call?.terminalId === undefined ? { content } : {};
+    const toolCallId = call?.toolCallId ?? id;
+    await this.#link.send({ sessionUpdate: "tool_call_update", toolCallId, ...ended, ...shown });
+    const entries = planOf(result.details);
+    if (entries !== undefined) await this.#link.send({ sessionUpdate: "plan", entries });
+  }
+
+  /** The program ended before the open calls of a loaded session did. */
+  async failOpenCalls(): Promise<void> {
+    const content = [{ type: "text" as const, text: "The program ended before this call." }];
+    for (const id of this.#open.keys()) await this.endCall(id, { content, isError: true });
   }
 
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
-    this.#listenToAnswers(lifecycle);
-    this.#listenToCalls(lifecycle);
-    this.#listenToCompactions(lifecycle);
     lifecycle.on("session_info_changed", ({ name }) =>
       this.#send({ sessionUpdate: "session_info_update", title: name ?? null }),
     );
-  }
-
-  #listenToAnswers(lifecycle: Lifecycle<LifecycleEvents>): void {
+    const begin = (): undefined => {
+      this.#messageId = crypto.randomUUID();
+    };
+    lifecycle.on("message_start", begin);
     lifecycle.on("message_update", ({ assistantMessageEvent: event }) => {
       // A second start is a retry: the parts before it belong to no message.
-      if (event.type === "start") this.#messageId = crypto.randomUUID();
-      else if (event.type === "text") this.#link.chunk("agent_message_chunk", this.#messageId, event.delta);
-      else if (event.type === "thinking")
-        this.#link.chunk("agent_thought_chunk", this.#messageId, event.delta);
+      if (event.type === "start") begin();
+      if (event.type === "text") this.#link.chunk("agent_message_chunk", this.#messageId, event.delta);
+      if (event.type === "thinking") this.#link.chunk("agent_thought_chunk", this.#messageId, event.delta);
     });
-  }
-
-  #listenToCalls(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
-      const call = toolCall(this.callIds.next(toolCallId), { name: toolName, args, cwd: this.#cwd });
-      this.#calls.set(toolCallId, { call });
-      this.#send({ sessionUpdate: "tool_call", ...call });
+      void this.startCall(toolCallId, toolName, args);
     });
-    lifecycle.on("tool_execution_update", ({ toolCallId: id, partialResult }) => {
-      const { call } = this.#calls.get(id) ?? {};
-      const { toolCallId = id } = call ?? {};
-      const content = partialResult.content.map((block) => contentOf(block, call?.kind));
-      this.#send({ sessionUpdate: "tool_call_update", toolCallId, content });
+    lifecycle.on("tool_execution_update", ({ toolCallId, partialResult: { content } }) => {
+      const call = this.#open.get(toolCallId);
+      this.#updateCall(
+        call?.toolCallId ?? toolCallId,
+        content.map((block) => contentOf(block, call?.kind)),
+      );
     });
     lifecycle.on("tool_execution_end", ({ toolCallId, result, isError }) => {
-      const { call, terminalId } = this.#calls.get(toolCallId) ?? {};
-      this.#calls.delete(toolCallId);
-      const ended = { ...result, isError, call, cwd: this.#cwd, hasTerminal: terminalId !== undefined };
-      this.#send({ sessionUpdate: "tool_call_update", ...toolResult(call?.toolCallId ?? toolCallId, ended) });
-      const entries = planOf(result.details);
-      if (entries !== undefined) this.#send({ sessionUpdate: "plan", entries });
+      void this.endCall(toolCallId, { ...result, isError });
     });
+    this.#listenToCompactions(lifecycle);
   }
 
   #listenToCompactions(lifecycle: Lifecycle<LifecycleEvents>): void {
-    lifecycle.on("background_compaction", ({ state, detail }) => {
+    lifecycle.on("background_compaction", ({ state, detail: error }) => {
       if (state === "begun") this.#background = this.#beginCompaction();
       if (state !== "discarded" && state !== "failed") return;
       const status = state === "failed" ? "failed" : "cancelled";
-      if (this.#background !== undefined) this.#update(this.#background, { status, error: detail });
+      if (this.#background !== undefined) void this.#update(this.#background, { status, error });
       this.#background = undefined;
     });
     lifecycle.on("auto_compaction_start", () => {
-      this.#maskedResults = 0;
-      this.#error = undefined;
-      this.#compaction = this.#background ?? this.#beginCompaction();
+      this.#compaction = { id: this.#background ?? this.#beginCompaction(), maskedResults: 0 };
       this.#background = undefined;
     });
     lifecycle.on("session_mask", ({ entries }) => {
-      this.#maskedResults = entries.length;
+      if (this.#compaction !== undefined) this.#compaction.maskedResults = entries.length;
     });
     lifecycle.on("session_compact_failed", ({ error }) => {
-      this.#error = error;
+      if (this.#compaction !== undefined) this.#compaction.error = error;
     });
     lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
       this.shownCompactions += 1;
@@ -115,39 +130,34 @@ export class AcpUpdates {
   }
 
   #beginCompaction(): string {
-    const compactionId = crypto.randomUUID();
-    this.#update(compactionId, { status: "in_progress" });
-    return compactionId;
+    const id = crypto.randomUUID();
+    void this.#update(id, { status: "in_progress" });
+    return id;
   }
 
   #endCompaction(outcome: CompactionOutcome, entry: CompactionEntry | undefined): void {
-    const ended = { outcome, entry, maskedResults: this.#maskedResults, error: this.#error };
-    const text = compactionNotice(ended)?.message ?? outcome.detail;
-    if (!this.#showsCompactions) {
-      if (outcome.status !== "skipped") this.#link.notice("info", text);
-      return;
-    }
-    const { status, reason, tokensBefore, tokensAfter } = outcome;
-    const isDone = status === "compacted" || status === "masked";
-    this.#update(this.#compaction, {
-      status: isDone ? "completed" : status === "failed" ? "failed" : "cancelled",
-      ...(isDone ? { summary: summaryBlocks(text, entry) } : { error: text }),
-      _meta: { bonsai: { reason, status, tokensBefore, tokensAfter, entryId: entry?.id } },
-    });
+    const { id, maskedResults, error } = this.#compaction ?? { id: crypto.randomUUID(), maskedResults: 0 };
+    const text = compactionNotice({ outcome, entry, maskedResults, error })?.message ?? outcome.detail;
+    const { status } = outcome;
+    if (!this.#showsCompactions && status !== "skipped") this.#link.notice("info", text);
+    if (status === "compacted" || status === "masked")
+      void this.#update(id, { status: "completed", summary: summaryBlocks(text, entry) });
+    else void this.#update(id, { status: status === "failed" ? "failed" : "cancelled", error: text });
   }
 
   /** Shows a compaction of a loaded session. */
-  replayCompaction(entry: CompactionEntry): void {
+  replayCompaction(entry: CompactionEntry): Promise<void> {
     const text = `Compacted from ${sizeBeforeText(entry) ?? "an unknown size"}.`;
-    this.#update(entry.id, { status: "completed", summary: summaryBlocks(text, entry) });
+    return this.#update(entry.id, { status: "completed", summary: summaryBlocks(text, entry) });
   }
 
   get #showsCompactions(): boolean {
     return this.#link.capabilities.session?.compaction != null;
   }
 
-  #update(compactionId: string, update: Omit<acp.CompactionUpdate, "compactionId">): void {
-    if (this.#showsCompactions) this.#send({ sessionUpdate: "compaction_update", compactionId, ...update });
+  async #update(compactionId: string, update: Omit<acp.CompactionUpdate, "compactionId">): Promise<void> {
+    if (this.#showsCompactions)
+      await this.#link.send({ sessionUpdate: "compaction_update", compactionId, ...update });
   }
 
   #send(update: acp.SessionUpdate): undefined {

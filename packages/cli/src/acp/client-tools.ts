@@ -1,6 +1,5 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import type * as acp from "@agentclientprotocol/sdk";
 import { type CommandOperations, type EditorFiles, isInside } from "@bonsai-agent/agent/host";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import { realPath } from "../call/paths.ts";
@@ -35,14 +34,11 @@ export function clientFiles(link: ClientLink, cwd: string): EditorFiles {
   };
 }
 
-interface ClientCommandsOptions {
-  link: ClientLink;
-  /** Shows the terminal in the tool's call. */
-  onTerminal: (toolCallId: string, terminalId: string) => void;
-}
-
-/** Runs commands in terminals of the client. */
-export function clientCommands({ link, onTerminal }: ClientCommandsOptions): CommandOperations {
+/** Runs commands in terminals of the client. @param onTerminal shows the terminal in the tool's call */
+export function clientCommands(
+  link: ClientLink,
+  onTerminal: (toolCallId: string, terminalId: string) => void,
+): CommandOperations {
   return {
     async exec(command, cwd, { onData, signal, timeout, env = {} }) {
       const own = Object.entries(env).filter(([name, value]) => value !== process.env[name]);
@@ -59,12 +55,8 @@ export function clientCommands({ link, onTerminal }: ClientCommandsOptions): Com
       const { output } = await terminal.currentOutput();
       onData(Buffer.from(output));
       if (exit === undefined) throw new Error(signal.aborted ? "aborted" : `timeout:${timeout}`);
-      return { exitCode: exitCodeOf(exit) };
+      // A command that a signal ended has no code: shells count it as failed.
+      return { exitCode: exit.exitCode ?? (exit.signal == null ? null : 1) };
     },
   };
-}
-
-/** A command that a signal ended has no code: shells count it as failed. */
-function exitCodeOf({ exitCode, signal }: acp.TerminalExitStatus): number | null {
-  return exitCode ?? (signal == null ? null : 1);
 }

@@ -12,21 +12,13 @@ export function withServers(call: AgentCall, servers: readonly acp.McpServer[]):
 
 /** The servers in the format of `mcp.json`. */
 export function serversJson(servers: readonly acp.McpServer[]): string {
-  const entries = servers.map(({ name, ...server }) => [name.replaceAll(/[^\w-]/g, "_"), entryOf(server)]);
+  const entries = servers.map(({ name, _meta, ...server }) => {
+    const pairs = "command" in server ? { env: pairsOf(server.env) } : { headers: pairsOf(server.headers) };
+    return [name.replaceAll(/[^\w-]/g, "_"), { ...server, ...pairs }];
+  });
   return JSON.stringify({ mcpServers: Object.fromEntries(entries) });
 }
 
-type Unnamed<Server> = Server extends acp.McpServer ? Omit<Server, "name"> : never;
-
-function entryOf(server: Unnamed<acp.McpServer>): object {
-  if ("command" in server) {
-    const { command, args, env } = server;
-    return { command, args, env: pairs(env) };
-  }
-  const { type, url, headers } = server;
-  return { type, url, headers: pairs(headers) };
-}
-
-function pairs(list: readonly { name: string; value: string }[]): Record<string, string> {
+function pairsOf(list: readonly { name: string; value: string }[]): Record<string, string> {
   return Object.fromEntries(list.map(({ name, value }) => [name, value]));
 }

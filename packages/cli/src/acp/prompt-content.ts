@@ -15,36 +15,26 @@ export function promptContent(blocks: readonly acp.ContentBlock[], cwd: string):
   const images: ImageContent[] = [];
   let text = "";
   for (const [at, block] of blocks.entries()) {
-    switch (block.type) {
-      case "text":
-        text += blocks[at - 1]?.type === "text" ? `\n\n${block.text}` : block.text;
-        break;
-      case "image":
-        images.push({ type: "image", data: block.data, mimeType: block.mimeType });
-        break;
-      case "resource_link":
-        text += mentionOf(block.uri, cwd);
-        break;
-      case "resource": {
-        const { resource } = block;
-        text += mentionOf(resource.uri, cwd);
-        if ("text" in resource) quotes.push(quoteOf(nameOf(resource.uri, cwd), resource.text));
-        else if (resource.mimeType?.startsWith("image/"))
-          images.push({ type: "image", data: resource.blob, mimeType: resource.mimeType });
-        else throw unsupported(`the binary resource ${resource.uri}`);
-        break;
-      }
-      default:
-        throw unsupported(block.type);
-    }
+    const resource = block.type === "resource" ? block.resource : undefined;
+    const uri = block.type === "resource_link" ? block.uri : resource?.uri;
+    const name = uri === undefined ? "" : nameOf(uri, cwd);
+    // As a typed mention, so that compactions recognise the quoted file.
+    if (name !== "") text += /\s/.test(name) ? `@"${name}"` : `@${name}`;
+    if (block.type === "text") text += blocks[at - 1]?.type === "text" ? `\n\n${block.text}` : block.text;
+    else if (block.type === "image")
+      images.push({ type: "image", data: block.data, mimeType: block.mimeType });
+    else if (block.type === "audio") throw unsupported("audio");
+    else if (resource === undefined) continue;
+    else if ("text" in resource) {
+      const quote = escapeTag(resource.text.trimEnd(), "file");
+      quotes.push(`<file path=${JSON.stringify(name)}>\n${quote}\n</file>`);
+    } else if (resource.mimeType?.startsWith("image/"))
+      images.push({ type: "image", data: resource.blob, mimeType: resource.mimeType });
+    else throw unsupported(`the binary resource ${uri}`);
   }
-  return { text: [text.trim(), ...quotes].filter(Boolean).join("\n\n"), images };
-}
-
-/** As a typed mention, so that compactions recognise the quoted file. */
-function mentionOf(uri: string, cwd: string): string {
-  const name = nameOf(uri, cwd);
-  return /\s/.test(name) ? `@"${name}"` : `@${name}`;
+  const input = { text: [text.trim(), ...quotes].filter(Boolean).join("\n\n"), images };
+  if (input.text === "" && images.length === 0) throw unsupported("no text");
+  return input;
 }
 
 /** The path of a file, relative inside the folder; any other address as it is. */
@@ -58,10 +48,6 @@ function nameOf(uri: string, cwd: string): string {
   } catch {
     return uri;
   }
-}
-
-function quoteOf(path: string, text: string): string {
-  return `<file path=${JSON.stringify(path)}>\n${escapeTag(text.trimEnd(), "file")}\n</file>`;
 }
 
 function unsupported(what: string): BonsaiError {

@@ -1,4 +1,4 @@
-import { isAbsolute, resolve } from "node:path";
+import { resolve } from "node:path";
 import type * as acp from "@agentclientprotocol/sdk";
 import { callParts, isRecord, type UserContent } from "@bonsai-agent/messages";
 import { CALL_ARGUMENTS } from "@bonsai-agent/messages/host";
@@ -11,116 +11,86 @@ const kinds: Readonly<Record<string, acp.ToolKind>> = {
   ...{ grep: "search", find: "search", recall: "search", todo: "think", task: "think" },
 };
 
-/** Makes ids that are unique in a session: some providers repeat theirs. */
-export class CallIds {
-  readonly #counts = new Map<string, number>();
+export type Arguments = Readonly<Record<string, unknown>>;
 
-  next(id: string): string {
-    const count = (this.#counts.get(id) ?? 0) + 1;
-    this.#counts.set(id, count);
-    return count === 1 ? id : `${id}#${count}`;
-  }
-}
-
-type Arguments = Readonly<Record<string, unknown>>;
-
-/** A call of a tool, as it begins. */
+/** A call of a tool, as it begins, with the changes that `edit` and `write` ask for. */
 export function toolCall(
-  id: string,
+  toolCallId: string,
   { name, args, cwd }: { name: string; args: Arguments; cwd: string },
 ): acp.ToolCall {
-  const diffs = plannedDiffs(args, cwd);
+  const key = CALL_ARGUMENTS.path.find((each) => typeof args[each] === "string" && args[each] !== "");
+  const path = key && resolve(cwd, args[key] as string);
+  const diffs = path === undefined ? [] : plannedDiffs(path, args);
   return {
-    toolCallId: id,
+    toolCallId,
     title: lineText(callParts(name, args), TITLE_CHARS),
     name,
     kind: kinds[name] ?? (typeof args.command === "string" ? "execute" : "other"),
     status: "in_progress",
     rawInput: args,
-    locations: locationsOf(args, cwd),
+    locations:
+      path === undefined ? [] : [{ path, ...(typeof args.offset === "number" && { line: args.offset }) }],
     ...(diffs.length > 0 && { content: diffs }),
   };
 }
 
-function pathOf(args: Arguments, cwd: string): string | undefined {
-  const key = CALL_ARGUMENTS.path.find((each) => typeof args[each] === "string" && args[each] !== "");
-  return key && resolve(cwd, args[key] as string);
+function plannedDiffs(path: string, args: Arguments): acp.ToolCallContent[] {
+  const { edits, content } = args;
+  if (typeof content === "string") return [{ type: "diff", path, oldText: null, newText: content }];
+  const changes: unknown[] = Array.isArray(edits) ? [...edits, args] : [args];
+  return changes
+    .filter(isRecord)
+    .flatMap(({ oldText, newText }) =>
+      typeof oldText === "string" && typeof newText === "string"
+        ? [{ type: "diff", path, oldText, newText }]
+        : [],
+    );
 }
 
-function locationsOf(args: Arguments, cwd: string): acp.ToolCallLocation[] {
-  const path = pathOf(args, cwd);
-  const line = typeof args.offset === "number" ? { line: args.offset } : {};
-  return path === undefined ? [] : [{ path, ...line }];
-}
-
-/** The changes that `edit` and `write` ask for, before the file is read. */
-function plannedDiffs(args: Arguments, cwd: string): acp.ToolCallContent[] {
-  const path = pathOf(args, cwd);
-  if (path === undefined) return [];
-  const { edits = [], content } = args;
-  const single = { oldText: args.oldText, newText: args.newText };
-  const wanted = [...(Array.isArray(edits) ? (edits as unknown[]) : []), single].filter(isRecord);
-  const changes = wanted.flatMap(({ oldText, newText }) =>
-    typeof oldText === "string" && typeof newText === "string" ? [diff(path, oldText, newText)] : [],
-  );
-  return typeof content === "string" ? [diff(path, null, content)] : changes;
-}
-
-function diff(path: string, oldText: string | null, newText: string): acp.ToolCallContent {
-  return { type: "diff", path, oldText, newText };
-}
-
-interface EndedCall {
+export interface EndedCall {
   content: readonly UserContent[];
   details?: unknown;
   isError?: boolean | undefined;
-  /** The call, as it began; undefined if it is unknown. */
-  call: acp.ToolCall | undefined;
-  cwd: string;
-  /** True if a terminal of the client shows the output. */
-  hasTerminal?: boolean;
 }
 
 /** The result of a call: its diffs, or its text and images. */
-export function toolResult(id: string, ended: EndedCall): acp.ToolCallUpdate {
-  const { content, details, isError = false, call, cwd, hasTerminal = false } = ended;
-  const diffs = isError || !isRecord(details) ? [] : doneDiffs(details, cwd);
+export function toolResult(
+  { content, details, isError = false }: EndedCall,
+  call: acp.ToolCall | undefined,
+  cwd: string,
+): Omit<acp.ToolCallUpdate, "toolCallId"> {
+  if (isError || !isRecord(details)) details = {};
+  const { firstChangedLine: line, path, diff } = details as Arguments;
+  const diffs = typeof path === "string" && typeof diff === "string" ? hunks(resolve(cwd, path), diff) : [];
   // A new file is shown as it was planned.
   const isPlanned = !isError && diffs.length === 0 && call?.content?.[0]?.type === "diff";
-  const shown = diffs.length > 0 ? diffs : content.map((block) => contentOf(block, call?.kind));
-  const line = isRecord(details) && typeof details.firstChangedLine === "number" && details.firstChangedLine;
   const place = call?.locations?.[0];
   return {
-    toolCallId: id,
     status: isError ? "failed" : "completed",
-    ...(!hasTerminal && !isPlanned && { content: shown }),
-    ...(line && place && { locations: [{ ...place, line }] }),
+    ...(!isPlanned && {
+      content: diffs.length > 0 ? diffs : content.map((block) => contentOf(block, call?.kind)),
+    }),
+    ...(typeof line === "number" && place && { locations: [{ ...place, line }] }),
   };
 }
 
 /** Output of a command keeps its columns. */
 export function contentOf(block: UserContent, kind?: acp.ToolKind): acp.ToolCallContent {
-  if (block.type !== "text") return { type: "content", content: block };
+  if (block.type !== "text" || kind !== "execute") return { type: "content", content: block };
   const fence = "`".repeat(Math.max(3, ...[...block.text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
-  const text = kind === "execute" ? `${fence}\n${block.text}\n${fence}` : block.text;
-  return { type: "content", content: { type: "text", text } };
+  return { type: "content", content: { type: "text", text: `${fence}\n${block.text}\n${fence}` } };
 }
 
-/** Each hunk of the stored difference, as the texts before and after it. */
-function doneDiffs({ path, diff: stored }: Arguments, cwd: string): acp.ToolCallContent[] {
-  if (typeof path !== "string" || typeof stored !== "string" || stored === "") return [];
-  const whole = isAbsolute(path) ? path : resolve(cwd, path);
-  return stored
+/** Each hunk of a stored difference, as the texts before and after it. */
+function hunks(path: string, diff: string): acp.ToolCallContent[] {
+  return diff
     .split(/^@@ .*\n/m)
     .slice(1)
     .map((hunk) => {
       const lines = hunk.replace(/\n$/, "").split("\n");
       const side = (marks: string) =>
-        lines
-          .filter((line) => marks.includes(line.charAt(0)))
-          .map((line) => line.slice(1))
-          .join("\n");
-      return diff(whole, side(" -"), side(" +"));
+        lines.flatMap((line) => (marks.includes(line.charAt(0)) ? [line.slice(1)] : [])).join("\n");
+      return { type: "diff", path, oldText: side(" -"), newText: side(" +") };
     });
 }
 

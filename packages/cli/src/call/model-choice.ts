@@ -97,7 +97,7 @@ async function otherModel(
     code: "no_model",
     message: "No model available: found no API key and no local server.",
     hint:
-      "Set an API key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server such as Ollama, or choose a model with --model. " +
+      "Run `bonsai login`, set an API key such as ANTHROPIC_API_KEY, start a local server such as Ollama, or choose a model with --model. " +
       "Run `bonsai models` to list models. `bonsai demo` needs no model.",
   });
 }
