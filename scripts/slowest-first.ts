@@ -3,7 +3,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Each takes longer than its size suggests, most of it waiting for processes or time limits. */
 const SLOWEST: readonly string[] = [
   "scripts/test/packed-cli.test.ts",
-  "packages/lab/test/search-settings.test.ts",
   "scripts/test/reference.test.ts",
   "packages/cli/test/terminal/live-pty.test.ts",
   "packages/cli/test/agent-process.test.ts",

@@ -1,8 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { hostModules } from "@bonsai-agent/extension/host";
 import {
   type OpenTestSessionOptions,
@@ -12,29 +11,7 @@ import {
 import { builtCommand, history } from "@bonsai-agent/testkit";
 import { beforeAll, expect, test } from "vitest";
 import { type CliRun, runCli } from "../../packages/cli/test/run-cli.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
-
-/** A fenced block of a guide, with the marks above it. */
-interface Block {
-  language: string;
-  text: string;
-  /** Name of the file that the block shows. */
-  file?: string;
-  /** The test skips the block, because it needs the network. */
-  isByHand: boolean;
-}
-
-function blocksOf(guide: string): Block[] {
-  const text = readFileSync(join(root, guide), "utf8");
-  return [...text.matchAll(/((?:^<!-- .* -->\n)*)^```(\w+)\n([\s\S]*?)^```$/gm)].map(
-    ([, marks = "", language, code]) => {
-      const file = /<!-- file: (\S+) -->/.exec(marks)?.[1];
-      const isByHand = marks.includes("<!-- by hand -->");
-      return { language: language!, text: code!, isByHand, ...(file === undefined ? {} : { file }) };
-    },
-  );
-}
+import { blocksOf, installLibraries } from "./guide-blocks.ts";
 
 const blocks = blocksOf("docs/extensions.md");
 
@@ -53,15 +30,6 @@ beforeAll(() => {
   writeFileSync(scenario, JSON.stringify({ contextWindow: 200_000, turn }));
   writeFileSync(join(home, ".bonsai/settings.json"), JSON.stringify({ model: `scripted/${scenario}` }));
 });
-
-/** Links the packages of this repository, as `npm install` would. */
-function installLibraries(): void {
-  mkdirSync(join(work, "node_modules/@bonsai-agent"), { recursive: true });
-  const from = (name: string) => join(root, "examples/node_modules", name);
-  for (const name of ["agent", "extension", "messages", "session"])
-    symlinkSync(from(`@bonsai-agent/${name}`), join(work, "node_modules/@bonsai-agent", name));
-  symlinkSync(from("zod"), join(work, "node_modules/zod"));
-}
 
 const environment = () => ({ HOME: home, BONSAI_HOME: join(home, ".bonsai"), NO_COLOR: "1" });
 
@@ -115,7 +83,7 @@ test("every command of the extension guide works in an empty folder", async () =
   const seen: string[] = [];
   for (const { language, text, file, isByHand } of blocks) {
     if (file !== undefined) writeFileSync(join(work, file), text);
-    else if (isByHand && text.includes("--save-dev")) installLibraries();
+    else if (isByHand && text.includes("--save-dev")) installLibraries(work);
     else if (language === "sh" && !isByHand) {
       const { code, stdout, stderr } = await run(text);
       const [first] = text.split("\n");
@@ -133,27 +101,6 @@ test("every block is a file, a command or marked 'by hand'", () => {
   );
   expect(others).toEqual([]);
 });
-
-test("the code of the extension guide compiles in strict mode", () => {
-  const options = { strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true };
-  const compilerOptions = {
-    ...options,
-    ...{
-      target: "es2024",
-      module: "nodenext",
-      noEmit: true,
-      allowImportingTsExtensions: true,
-      skipLibCheck: true,
-    },
-    typeRoots: [join(root, "node_modules/@types")],
-    types: ["node"],
-  };
-  writeFileSync(join(work, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
-  const { stdout } = spawnSync(process.execPath, [tsc, "-p", work], { cwd: work, encoding: "utf8" });
-  // Ignores errors in library sources, because authors only see declarations.
-  expect(stdout.split("\n").filter((line) => /^\S+\(\d/.test(line) && !line.startsWith("../"))).toEqual([]);
-}, 120_000);
 
 /** Opens a session with an extension of the guide. */
 async function withExtension(

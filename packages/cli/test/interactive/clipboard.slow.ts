@@ -9,3 +9,18 @@ test("refuses more than 64 MB", async () => {
     message: expect.stringContaining("more than 64 MB"),
   });
 }, 600_000);
+
+test("ends a program that hangs, with its children", async () => {
+  const reading = readClipboard(on({ scripts: { "wl-paste": "sleep 1000" }, timeoutMs: 100 }));
+  await expect(reading).rejects.toMatchObject({
+    code: "clipboard_failed",
+    message: expect.stringContaining("wl-paste did not answer within 0.1 s"),
+  });
+});
+
+test("an abort ends the program", async () => {
+  const stop = new AbortController();
+  const reading = readClipboard(on({ scripts: { "wl-paste": "sleep 1000" }, signal: stop.signal }));
+  stop.abort(new Error("Enough."));
+  await expect(reading).rejects.toThrow("Enough.");
+});

@@ -1,28 +1,17 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { installedPackages } from "../../src/call/installed-packages.ts";
-import { type Installation, installPackage } from "../../src/packages/install.ts";
+import { installPackage } from "../../src/packages/install.ts";
 import {
   extensionPackage,
+  installer,
+  NOW_MS,
   npmInstalling,
   npmRegistry,
-  type PackageFixture,
   testFolder,
   writePackage,
 } from "./npm-registry.ts";
-
-const nowMs = Date.UTC(2026, 10, 21, 2);
-
-function installer(env: Readonly<Record<string, string | undefined>>, home = testFolder()) {
-  const install = (
-    source: string,
-    more: { signal?: AbortSignal; cwd?: string } = {},
-  ): Promise<Installation> => installPackage({ home, source, cwd: home, env, now: () => nowMs, ...more });
-  return { home, install };
-}
 
 /** The names in `<home>/packages`. */
 function kept(home: string): string[] {
@@ -62,57 +51,6 @@ describe("a package of npm", () => {
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });
 
-  test("resolves its dependencies and bundled packages in the requested versions", async () => {
-    const library = (name: string, version: string, dependencies = {}): PackageFixture => ({
-      name,
-      version,
-      files: { "index.js": `module.exports = "${name} ${version}";` },
-      manifest: { dependencies },
-    });
-    const plugin = { "index.js": 'module.exports = require.resolve("bonsai-notes");' };
-    const { env } = await npmRegistry([
-      library("seed", "1.0.0"),
-      library("seed", "2.0.0"),
-      library("@acme/tree", "1.0.0", { seed: "^2.0.0" }),
-      { name: "plugin", version: "1.0.0", files: plugin },
-      extensionPackage("1.0.0", {
-        files: {
-          "index.js": "",
-          "say.js": "#!/usr/bin/env node\nconsole.log(require('inner'));\n",
-          "node_modules/inner/package.json": '{"name": "inner", "version": "1.0.0"}',
-          "node_modules/inner/index.js": 'module.exports = "bundled";',
-        },
-        manifest: {
-          main: "index.js",
-          bin: { "notes-say": "say.js" },
-          dependencies: { seed: "^1.0.0", "@acme/tree": "1.0.0", plugin: "1.0.0", inner: "1.0.0" },
-          bundleDependencies: ["inner"],
-        },
-      }),
-    ]);
-    const { install } = installer(env);
-    const { package: installed, entries } = await install("npm:bonsai-notes");
-    const own = createRequire(entries[0]!);
-    expect([own("seed"), own("@acme/tree"), own("inner")]).toEqual([
-      "seed 1.0.0",
-      "@acme/tree 1.0.0",
-      "bundled",
-    ]);
-    expect(createRequire(own.resolve("@acme/tree"))("seed")).toBe("seed 2.0.0");
-    expect(own("plugin")).toBe(join(installed.folder, "index.js"));
-    const program = join(installed.folder, "..", "node_modules", ".bin", "notes-say");
-    expect(execFileSync(program, { encoding: "utf8" })).toBe("bundled\n");
-  });
-
-  test("can be installed by a version range", async () => {
-    const { env } = await npmRegistry(
-      ["1.0.0", "1.2.0", "2.0.0"].map((version) => extensionPackage(version)),
-    );
-    const { install } = installer(env);
-    const { package: installed } = await install("npm:bonsai-notes@>=1 <2 || 9");
-    expect(installed).toMatchObject({ version: "1.2.0", source: "npm:bonsai-notes@>=1 <2 || 9" });
-  });
-
   test("is updated by being installed again, also where its version stayed", async () => {
     const first = installer(npmInstalling(extensionPackage("1.0.0")));
     const before = await first.install("npm:bonsai-notes");
@@ -128,7 +66,7 @@ describe("a package of npm", () => {
     const home = testFolder();
     const folder = writePackage(extensionPackage("1.0.0"), testFolder());
     const at = (minute: number, source: string) =>
-      installPackage({ home, source, cwd: home, env: {}, now: () => nowMs + minute * 60_000 });
+      installPackage({ home, source, cwd: home, env: {}, now: () => NOW_MS + minute * 60_000 });
     await at(0, folder);
     const lone = join(home, "lone.ts");
     writeFileSync(lone, "export default () => {};\n");

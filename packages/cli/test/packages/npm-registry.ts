@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { onTestFinished } from "vitest";
+import { type Installation, installPackage } from "../../src/packages/install.ts";
 
 /** A package as its author would publish it; `package.json` is made of the rest. */
 export interface PackageFixture {
@@ -14,6 +15,17 @@ export interface PackageFixture {
   files?: Readonly<Record<string, string>>;
   /** More of `package.json`. */
   manifest?: Readonly<Record<string, unknown>>;
+}
+
+export const NOW_MS = Date.UTC(2026, 10, 21, 2);
+
+/** Installs into a home. Default: a new one. */
+export function installer(env: Readonly<Record<string, string | undefined>>, home = testFolder()) {
+  const install = (
+    source: string,
+    more: { signal?: AbortSignal; cwd?: string } = {},
+  ): Promise<Installation> => installPackage({ home, source, cwd: home, env, now: () => NOW_MS, ...more });
+  return { home, install };
 }
 
 /** An extension's package, of one module. */

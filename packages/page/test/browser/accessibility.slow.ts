@@ -6,8 +6,8 @@ const show = useBrowser();
 
 /** The views that the check leaves out. */
 test.for([
-  ["light", 1280, ["compaction", "compare"]],
-  ["dark", 320, ["compaction", "compare"]],
+  ["light", 1280, ["entry", "compaction", "compare"]],
+  ["dark", 320, ["context", "compaction", "compare"]],
 ] as const)("no view breaks a rule of axe-core, %s, %i pixels wide", ([colorScheme, width, names]) =>
   expectAccessible(show, { colorScheme, width, names }),
 );
