@@ -34,9 +34,8 @@ const ORDER: Order = {
     ...["flow", "branch", "host.ts", "index.ts"],
   ],
   "packages/compact/src": [
-    ...["formats", "formats.ts", "state.ts", "message-list.ts", "list-session.ts", "refusal.ts"],
-    ...["summariser.ts", "compact-messages.ts", "model-window.ts", "call-compaction.ts"],
-    ...["stream-opening.ts", ["ai-sdk.ts", "index.ts"]],
+    ...["units.ts", "formats.ts", "state.ts", "message-list.ts", "list-session.ts", "summariser.ts"],
+    ...["compact-messages.ts", ["ai-sdk.ts", "index.ts"]],
   ],
   "packages/models/src": [
     ...["call-arguments.ts", "file-lock.ts", "json-file.ts", "model.ts", "model-request.ts"],

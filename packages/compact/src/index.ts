@@ -7,6 +7,5 @@ export {
   type MessageShapes,
 } from "./compact-messages.ts";
 export type { MessageFormat } from "./formats.ts";
-export { type AnswerUsage, restoreMessages } from "./list-session.ts";
 export type { CompactState } from "./state.ts";
-export type { SummaryFunction, SummaryModel, SummaryOptions } from "./summariser.ts";
+export type { SummaryFunction, SummaryModel } from "./summariser.ts";

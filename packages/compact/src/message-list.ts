@@ -1,24 +1,8 @@
-import { jsonText, messageText } from "@bonsai-agent/messages";
+import { messageText } from "@bonsai-agent/messages";
 import { userContent } from "@bonsai-agent/messages/host";
 import type { StoredMessage } from "@bonsai-agent/session";
-import type { Converted, Converter } from "./formats/parts.ts";
 import { type CompactState, foreignState, type Place, placeAfter, START } from "./state.ts";
-
-interface ListItem {
-  original: object;
-  /** Undefined for a message that no compaction may replace. */
-  converted: Converted | undefined;
-}
-
-/** A message of Bonsai, with its origin in the caller's list. */
-interface ListEntry {
-  message: StoredMessage;
-  /** Index of the item. */
-  item: number;
-  part: number | undefined;
-  /** False for a second message of the same item. */
-  isFirst: boolean;
-}
+import { type Format, field, type Unit, type UnitEntry, unitsOf } from "./units.ts";
 
 /** The model's view of a list: the summary, the entry after it, and the changed texts by entry. */
 interface ListView {
@@ -27,129 +11,112 @@ interface ListView {
   texts: ReadonlyMap<number, string>;
 }
 
-/** The caller's messages: those before the summary, the summary, and the rest, which a compaction may change. */
+/** The caller's messages: those that the summary replaces or precedes, and the rest, which a compaction may change. */
 export class MessageList {
-  /** The rest in Bonsai's messages. */
-  readonly entries: readonly ListEntry[];
+  /** The rest in Bonsai's messages, with the index of the unit of each. */
+  readonly entries: ReadonlyArray<UnitEntry & { readonly unit: number }>;
   /** The place of the first entry in the conversation. */
   readonly start: Place;
-  readonly #converter: Converter;
+  readonly #format: Format;
   readonly #given: readonly object[];
-  readonly #front: readonly object[];
-  /** The messages that show the summary already. */
-  readonly #shown: readonly object[];
+  /** The messages of the list up to its summary, if it shows one. */
+  readonly #head: readonly object[] | undefined;
   readonly #summary: string | undefined;
-  readonly #items: readonly ListItem[];
-  readonly #isInPair: readonly boolean[];
+  /** Earlier messages that no compaction may replace. */
+  readonly #fixed: readonly object[];
+  readonly #units: readonly Unit[];
 
   /** @throws BonsaiError `compact_state_foreign` */
-  constructor(given: readonly object[], converter: Converter, state: CompactState | undefined) {
-    const converted = converter.convert(given);
-    const items = given.map((original, at) => ({ original, converted: converted[at] }));
+  constructor(given: readonly object[], format: Format, state: CompactState | undefined) {
+    const units = unitsOf(given, format);
     this.#given = given;
-    this.#converter = converter;
+    this.#format = format;
     this.#summary = state?.compaction?.summary;
     this.start = state?.kept ?? START;
-    const shownAt = this.#summary === undefined ? -1 : indexOfSummary(items, this.#summary);
-    const from = shownAt < 0 ? coveredItems(items, this.start) : afterSummary(given, shownAt, converter);
-    const front = shownAt < 0 ? items.slice(0, from).filter(isFixed) : items.slice(0, shownAt);
-    this.#front = front.map(({ original }) => original);
-    this.#shown = shownAt < 0 ? [] : given.slice(shownAt, from);
-    this.#items = items.slice(from);
-    this.entries = this.#items.flatMap(({ converted }, item) =>
-      (converted?.entries ?? []).map(({ message, part }, at) => ({ message, item, part, isFirst: at === 0 })),
+    const shownUnits = this.#summary === undefined ? 0 : unitsUntilSummary(units, this.#summary, format);
+    const from = shownUnits || coveredUnits(units, this.start);
+    this.#head = shownUnits > 0 ? originalsOf(units.slice(0, from)) : undefined;
+    this.#fixed = fixedOf(units.slice(0, from));
+    this.#units = units.slice(from);
+    this.entries = this.#units.flatMap(({ entries = [] }, unit) =>
+      entries.map((each) => ({ ...each, unit })),
     );
-    this.#isInPair = placesInPairs(this.#items);
-  }
-
-  /** True if the kept part may begin with this entry; `entries.length` for keeping nothing. */
-  isLegalCut(entry: number): boolean {
-    const { item, isFirst } = this.entries[entry] ?? { item: this.#items.length, isFirst: true };
-    return isFirst && !this.#isInPair[item];
-  }
-
-  /** True if the engine, which knows calls and results, may choose a cut that this format forbids. */
-  get hasForbiddenCuts(): boolean {
-    const isForbidden = ({ message }: ListEntry, at: number) =>
-      message.role !== "toolResult" && !this.isLegalCut(at);
-    return this.entries.some(isForbidden) || !this.isLegalCut(this.entries.length);
-  }
-
-  /** The originals of an entry, with those after it that have no entry. Empty for a second entry. */
-  originalsOf(entry: number): object[] {
-    const { item, isFirst } = this.entries[entry]!;
-    const next = this.entries.find((each) => each.item > item)?.item ?? this.#items.length;
-    return isFirst ? this.#items.slice(entry === 0 ? 0 : item, next).map(({ original }) => original) : [];
   }
 
   /** The messages of a view. Returns the given array if the view changes nothing. */
   show({ summary, firstKept, texts }: ListView): readonly object[] {
-    const first = firstKept === 0 ? 0 : (this.entries[firstKept]?.item ?? this.#items.length);
-    const fixed = this.#items.slice(0, first).filter(isFixed);
-    const kept = this.#items.slice(first).map(({ original }) => original);
+    const first = firstKept === 0 ? 0 : (this.entries[firstKept]?.unit ?? this.#units.length);
+    const units = [...this.#units];
     for (const [at, text] of texts) {
-      const place = this.entries[at]!.item - first;
-      kept[place] = this.#withText(kept[place]!, at, text);
+      const { unit, ...entry } = this.entries[at]!;
+      const [original, ...others] = units[unit]!.originals;
+      units[unit] = { ...units[unit]!, originals: [this.#withText(original!, entry, text), ...others] };
     }
-    const isShown = summary === this.#summary && this.#shown.length > 0;
-    const shown = isShown ? this.#shown : summaryMessages(this.#converter, summary, kept[0]);
-    const messages = [...this.#front, ...fixed.map(({ original }) => original), ...shown, ...kept];
+    const kept = originalsOf(units.slice(first));
+    const fixed = [...this.#fixed, ...fixedOf(units.slice(0, first))];
+    const isShown = this.#head !== undefined && summary === this.#summary;
+    const messages = [...(isShown ? this.#head : this.#newHead(summary, fixed, kept[0])), ...kept];
     const isSame =
       messages.length === this.#given.length && messages.every((each, at) => each === this.#given[at]);
     return isSame ? this.#given : messages;
   }
 
-  #withText(original: object, at: number, text: string): object {
-    const { message, part } = this.entries[at]!;
+  #withText(original: object, { message, part }: UnitEntry, text: string): object {
     if (messageText(message) === text) return original;
-    return message.role === "toolResult"
-      ? this.#converter.withResult(original, part!, text)
-      : this.#converter.withText(original, text);
+    const { withText, withResult, content = String } = this.#format;
+    if (part !== undefined) return withResult(original, part, text);
+    if (message.role !== "user" || field(original, "role") !== "user") return original;
+    return withText?.(original, text) ?? { ...original, content: content(text) };
+  }
+
+  /** @param next the first message after the summary */
+  #newHead(
+    summary: string | undefined,
+    fixed: readonly object[],
+    next: object | undefined,
+  ): readonly object[] {
+    if (summary === undefined) return fixed;
+    const { acknowledgement, content = String } = this.#format;
+    const record = { role: "user", content: content(recordOf(summary)) };
+    if (acknowledgement === undefined) return [...fixed, record];
+    const isUser = field(next, "role") === "user";
+    return [record, ...fixed, ...(isUser ? [{ role: "assistant", content: acknowledgement }] : [])];
   }
 }
 
-function isFixed({ converted }: ListItem): boolean {
-  return converted === undefined;
+function originalsOf(units: readonly Unit[]): object[] {
+  return units.flatMap(({ originals }) => originals);
 }
 
-/** @param next the first message after the summary */
-export function summaryMessages(
-  converter: Converter,
-  summary: string | undefined,
-  next: object | undefined,
-): object[] {
-  return summary === undefined ? [] : converter.summary(shownText(summary), next);
+function fixedOf(units: readonly Unit[]): object[] {
+  return originalsOf(units.filter(({ entries }) => entries === undefined));
 }
 
 /** The summary as the model sees it: quoted as a record. */
-function shownText(summary: string): string {
+function recordOf(summary: string): string {
   const [block] = userContent({ role: "compactionSummary", summary, tokensBefore: 0, timestamp: 0 });
   return block?.type === "text" ? block.text : "";
 }
 
-function indexOfSummary(items: readonly ListItem[], summary: string): number {
-  const text = shownText(summary);
-  return items.findIndex(({ converted }) => {
-    const [entry] = converted?.entries ?? [];
-    return entry?.message.role === "user" && messageText(entry.message) === text;
-  });
+/** The number of units up to a summary and its acknowledgement; 0 if the list does not show it. */
+function unitsUntilSummary(units: readonly Unit[], summary: string, { acknowledgement }: Format): number {
+  const record = recordOf(summary);
+  const isText = (role: StoredMessage["role"], text: string) => (unit: Unit | undefined) => {
+    const message = unit?.entries?.[0]?.message;
+    return message?.role === role && messageText(message) === text;
+  };
+  let end = units.findIndex(isText("user", record)) + 1;
+  if (end === 0 || acknowledgement === undefined) return end;
+  while (units[end] !== undefined && units[end]!.entries === undefined) end += 1;
+  return isText("assistant", acknowledgement)(units[end]) ? end + 1 : end;
 }
 
-/** The index after the messages of a shown summary. */
-function afterSummary(given: readonly object[], shownAt: number, converter: Converter): number {
-  const [, answer] = converter.summary("", given[shownAt + 2]);
-  const isAnswered = answer !== undefined && jsonText(answer) === jsonText(given[shownAt + 1]);
-  return shownAt + (isAnswered ? 2 : 1);
-}
-
-/** The number of items before a place, in a list of the whole conversation. */
-function coveredItems(items: readonly ListItem[], { messages, fingerprint }: Place): number {
+/** The number of units before a place, in a list of the whole conversation. */
+function coveredUnits(units: readonly Unit[], { messages, fingerprint }: Place): number {
   let place = START;
   let at = 0;
-  // Later items of an answer have no entries.
-  const isInside = (item: ListItem) => place.messages < messages || item.converted?.entries.length === 0;
-  while (messages > 0 && at < items.length && isInside(items[at]!)) {
-    const entries = items[at]!.converted?.entries ?? [];
+  while (place.messages < messages && at < units.length) {
+    const entries = units[at]!.entries ?? [];
     place = placeAfter(
       place,
       entries.map(({ message }) => message),
@@ -158,35 +125,4 @@ function coveredItems(items: readonly ListItem[], { messages, fingerprint }: Pla
   }
   if (place.fingerprint === fingerprint) return at;
   throw foreignState("Its first messages are missing or different.");
-}
-
-/** `places[i]`: a cut before item `i` separates a pair. The last place is after all items. */
-function placesInPairs(items: readonly ListItem[]): boolean[] {
-  const change = new Int32Array(items.length + 2);
-  const begins = new Map<string, number>();
-  const waiting = new Set<string>();
-  const addPair = (from: number, to: number) => {
-    change[from + 1]! += 1;
-    change[to + 1]! -= 1;
-  };
-  items.forEach(({ converted }, at) => {
-    if (converted === undefined) return;
-    const { opens, closes, entries } = converted;
-    // A call that the user's next message left without a result never gets one.
-    if (closes.length === 0 && entries[0]?.message.role === "user") waiting.clear();
-    for (const pair of opens) {
-      begins.set(pair, at);
-      waiting.add(pair);
-    }
-    for (const pair of closes) {
-      if (begins.has(pair)) addPair(begins.get(pair)!, at);
-      waiting.delete(pair);
-    }
-  });
-  for (const pair of waiting) addPair(begins.get(pair)!, items.length);
-  let depth = 0;
-  return Array.from(change.slice(0, items.length + 1), (each) => {
-    depth += each;
-    return depth > 0;
-  });
 }

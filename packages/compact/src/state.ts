@@ -10,16 +10,6 @@ export interface Place {
 
 export const START: Place = { messages: 0, fingerprint: "" };
 
-/** A changed text of a kept message. */
-export interface Edit {
-  /** The fingerprint of the message. */
-  of: string;
-  /** The text that the model sees. */
-  text: string;
-  /** The original text, as far as a summariser reads it: the caller may store only the changed list. */
-  original: string;
-}
-
 /**
  * The compacted part of a conversation as plain JSON. Store it with the messages and pass it to the next call. Fields
  * other than `version` and `format` may change in any release.
@@ -39,7 +29,8 @@ export interface CompactState {
   readonly kept: Place;
   /** The number of kept messages at the latest change. */
   readonly keptMessages: number;
-  readonly edits: readonly Edit[];
+  /** Changed texts of kept messages, by fingerprint. The caller may store only the changed list, so originals are here. */
+  readonly edits: ReadonlyArray<{ readonly of: string; readonly text: string; readonly original: string }>;
 }
 
 export function sealState(content: Omit<CompactState, "version" | "checksum">): CompactState {
@@ -55,8 +46,8 @@ export function checkedState(state: unknown, format: MessageFormat): CompactStat
     throw new BonsaiError({
       /** A stored state of `compactMessages` is incomplete, was changed, or has another version. */
       code: "compact_state_damaged",
-      message: "The compaction state cannot be read. It is incomplete, was changed, or has another version.",
-      hint: "Pass the state of the latest call, unchanged. Pass null to start again from the full messages.",
+      message: "The compaction state is incomplete, was changed, or has another version.",
+      hint: "Pass the unchanged state of the latest call, or pass null with the full list of messages.",
     });
   }
   if (state.format === format) return state as unknown as CompactState;
@@ -68,7 +59,7 @@ export function foreignState(reason: string): BonsaiError {
     /** A stored state of `compactMessages` belongs to another conversation or format. */
     code: "compact_state_foreign",
     message: `The compaction state does not belong to these messages. ${reason}`,
-    hint: "Store one state for each conversation. Pass null to start again from the full messages.",
+    hint: "Store one state for each conversation, or pass null with the full list of messages.",
   });
 }
 

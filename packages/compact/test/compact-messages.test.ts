@@ -3,7 +3,7 @@ import { createSession } from "@bonsai-agent/session";
 import type { ModelMessage } from "ai";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { expect, test } from "vitest";
-import { compactMessages, type MessageFormat, restoreMessages } from "../src/index.ts";
+import { compactMessages, type MessageFormat } from "../src/index.ts";
 
 const settings = { window: 8_000 };
 
@@ -224,26 +224,89 @@ test("masked results return in full to the summary of a later compaction", async
   expect(prompts.join()).toContain("FAIL src/test0.ts: expected 0 to be 0");
 });
 
-test("a session receives all messages, and an undo restores the list", async () => {
+test("a session receives all messages, and after an undo the full list continues", async () => {
   const session = createSession({ cwd: "/project" });
-  const messages: ModelMessage[] = [{ role: "system", content: "Be brief." }, ...chat()];
-  const first = await compactMessages({ messages, format: "ai-sdk", settings, session });
+  const options = { format: "ai-sdk" as const, settings, session };
+  const bytes = new Uint8Array([1, 2, 3]);
+  const file = { type: "file", data: { type: "data", data: bytes }, mediaType: "application/pdf" } as const;
+  const messages: ModelMessage[] = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: [{ type: "text", text: "Read this." }, file] },
+    ...chat(),
+  ];
+  const first = await compactMessages({ ...options, messages });
   expect(first.report.status).toBe("compacted");
-  const more: ModelMessage[] = [...first.messages, { role: "user", content: "Go on." }];
-  const second = await compactMessages({
-    messages: more,
-    format: "ai-sdk",
-    settings,
-    session,
-    state: first.state,
-  });
+  const question: ModelMessage = { role: "user", content: "Go on." };
+  const more = [...first.messages, question];
+  const second = await compactMessages({ ...options, messages: more, state: first.state });
   expect(second.messages).toBe(more);
-  const restored = restoreMessages({ session, format: "ai-sdk" });
-  expect(restored.messages).toEqual(more);
+  expect(session.path().filter(({ type }) => type === "message")).toHaveLength(messages.length);
   session.undoCompaction(session.projection().compaction!.id);
-  const undone = restoreMessages({ session, format: "ai-sdk" });
-  expect(undone.messages).toEqual([...messages, { role: "user", content: "Go on." }]);
-  await expect(
-    compactMessages({ messages: more, format: "ai-sdk", settings, session, state: first.state }),
-  ).rejects.toMatchObject({ code: "compact_session_foreign" });
+  const stale = compactMessages({ ...options, messages: more, state: first.state });
+  await expect(stale).rejects.toMatchObject({ code: "compact_session_foreign" });
+  const full = [...messages, question];
+  const undone = await compactMessages({ ...options, messages: full, settings: { window: 1e6 } });
+  expect(undone.messages).toBe(full);
+  expect(undone.state).toBeNull();
+});
+
+test("a system message of the Anthropic format follows the summary, because it cannot be the first", async () => {
+  const rule: MessageParam = { role: "system", content: "Never open valve 7." };
+  const list = chat() as MessageParam[];
+  const messages = [...list.slice(0, 3), rule, ...list.slice(3)];
+  const options = { format: "anthropic" as const, settings };
+  const first = await compactMessages({ ...options, messages });
+  const [summary, system, ...others] = first.messages;
+  expect(textOf(summary)).toContain("Record of the earlier conversation");
+  expect(system).toBe(rule);
+  expect(others.map(({ role }) => role).join(" ")).toMatch(/^(assistant user ?)*(assistant)?$/);
+  const more: MessageParam[] = [...first.messages, { role: "user", content: "Go on." }];
+  const again = await compactMessages({ ...options, messages: more, state: first.state });
+  expect(again.messages).toBe(more);
+  const next = await compactMessages({ ...options, messages: more, state: first.state, reason: "manual" });
+  expect(next.messages.filter((message) => message === rule)).toHaveLength(1);
+  expect(next.messages[1]).toBe(rule);
+});
+
+test("a file counts as an image until the provider reports usage", async () => {
+  const document = (data: string): MessageParam => ({
+    role: "user",
+    content: [{ type: "document", source: { type: "base64", media_type: "application/pdf", data } }],
+  });
+  const { report } = await compactMessages({
+    messages: [document("JVBERi0=")],
+    format: "anthropic",
+    settings,
+  });
+  expect(report.tokensBefore).toBeGreaterThan(1_000);
+});
+
+test("a deferred result of the provider's tool stays with its call", async () => {
+  const call = (id: string, providerExecuted: boolean) =>
+    ({ type: "tool-call", toolCallId: id, toolName: "search", input: {}, providerExecuted }) as const;
+  const result = (id: string) =>
+    ({
+      type: "tool-result",
+      toolCallId: id,
+      toolName: "search",
+      output: { type: "text", value: "found" },
+    }) as const;
+  const deferred: ModelMessage[] = [
+    { role: "assistant", content: [call("server", true), call("own", false)] },
+    { role: "tool", content: [result("own")] },
+    {
+      role: "assistant",
+      content: [result("server"), { type: "text", text: "The log says ok. ".repeat(150) }],
+    },
+  ];
+  for (const keepRecentTokens of [500, 800, 1_500, 2_500]) {
+    const list = chat();
+    const messages: ModelMessage[] = [...list.slice(0, -2), ...deferred, ...list.slice(-2)];
+    const policy = { window: 8_000, keepRecentTokens };
+    const { messages: after } = await compactMessages({
+      ...{ messages, format: "ai-sdk", settings: policy, reason: "manual" },
+    });
+    const kept = deferred.filter((message) => after.includes(message));
+    expect([0, deferred.length]).toContain(kept.length);
+  }
 });

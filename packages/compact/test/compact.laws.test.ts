@@ -10,9 +10,6 @@ const settings = {
   mask: { protectTokens: 2_000, minimumTokens: 500 },
 };
 
-/** A compaction takes long beside the cases of other laws. */
-const numRuns = Math.ceil(Number(fc.readConfigureGlobal().numRuns) / 3);
-
 /** True for a copy in which only the text of results or media differs. */
 function isEditOf(copy: object, original: object): boolean {
   const shape = (message: object) =>
@@ -40,7 +37,6 @@ for (const { name, write, refusal } of testFormats) {
         const written = added.filter((message) => !messages.some((original) => isEditOf(message, original)));
         expect(written.length).toBeLessThanOrEqual(name === "anthropic" ? 2 : 1);
       }),
-      { numRuns },
     ));
 
   test(`${name}: two compactions keep each sentence of the user and each irreversible act`, () =>
@@ -74,6 +70,5 @@ for (const { name, write, refusal } of testFormats) {
         });
         expect(full.messages).toEqual(list);
       }),
-      { numRuns },
     ));
 }

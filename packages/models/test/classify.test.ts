@@ -145,3 +145,17 @@ test("law: no error makes it throw, and every outcome is one of the six kinds", 
     ),
   );
 });
+
+test("classifies the errors of other SDKs, also after their retries", () => {
+  const message = "prompt is too long: 213462 tokens > 200000 maximum";
+  const responseBody = JSON.stringify({ type: "error", error: { type: "invalid_request_error", message } });
+  const refused = Object.assign(new Error("Bad Request"), { statusCode: 400, responseBody });
+  const retried = Object.assign(new Error("Failed after 3 attempts."), { lastError: refused });
+  for (const error of [refused, retried, { type: "error", error: { message } }, message])
+    expect(classifyFailure({ error, provider: "anthropic", modelId: "m" })).toMatchObject({
+      kind: "inputTooLong",
+      inputTokens: 213_462,
+    });
+  const aborted = new DOMException("This operation was aborted", "AbortError");
+  expect(classifyFailure({ error: aborted, provider: "openai", modelId: "m" }).kind).toBe("other");
+});

@@ -20,29 +20,47 @@ export function requestFailure(options: RequestFailureOptions): ModelFailure {
     const { message, hint, code } = error;
     return { kind: "other", message: `${message} ${hint}`.trim(), provider, modelId, code, retryable: false };
   }
-  const provided = error instanceof ProviderError ? error : foreign(error);
-  const failure = classifyFailure({ error: provided, provider, modelId, ...others });
-  const isUnreachable = failure.status === undefined && /\bECONNREFUSED\b/.test(errorTexts(provided).all);
+  const failure = classifyFailure({ error, provider, modelId, ...others });
+  const isUnreachable =
+    failure.status === undefined && /\bECONNREFUSED\b/.test(errorTexts(providerError(error)).all);
   return isUnreachable ? { ...failure, message: unreachableMessage(model) } : failure;
 }
 
-/** An extension's provider may throw anything. */
-function foreign(error: unknown): ProviderError {
-  const { message, status, error: inner, body, cause } = readable(error);
+/** An extension's provider may throw anything, such as an error of an SDK. */
+function providerError(error: unknown): ProviderError {
+  if (error instanceof ProviderError) return error;
+  const {
+    message,
+    status,
+    statusCode,
+    error: inner,
+    body,
+    responseBody,
+    data,
+    cause,
+    lastError,
+  } = readable(error);
+  // The AI SDK throws the last error of its retries inside of another.
+  if (lastError !== undefined) return providerError(lastError);
+  const code = status ?? statusCode;
   const text = message || error;
   return new ProviderError({
     kind: "refused",
     message:
       typeof text === "string" && text !== "" ? text : "The provider threw an error without a message.",
-    status: typeof status === "number" ? status : undefined,
-    body: inner ?? body,
+    status: typeof code === "number" ? code : undefined,
+    body: inner ?? body ?? responseBody ?? data,
     cause,
   });
 }
 
+const ERROR_FIELDS = [
+  ...["message", "status", "statusCode", "error", "body", "responseBody", "data", "cause", "lastError"],
+];
+
 function readable(error: unknown): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
-  for (const name of ["message", "status", "error", "body", "cause"]) {
+  for (const name of ERROR_FIELDS) {
     try {
       fields[name] = (error as Record<string, unknown> | undefined)?.[name];
     } catch {
@@ -70,7 +88,8 @@ export interface RefusedRequest extends RequestSize {
 
 /** A refusal and its request. */
 export interface ClassifyOptions {
-  error: ProviderError;
+  /** A `ProviderError`, or an error of an SDK. */
+  error: unknown;
   /** The name before the slash in `provider/id`. Some words apply to one provider only. */
   provider: string;
   /** The id after the slash. */
@@ -91,12 +110,14 @@ const BILLING = /insufficient[_ ]quota|billing|credit balance|out of credits|pay
 
 /** Classifies a provider's refusal and reads its numbers. Never throws. */
 export function classifyFailure(options: ClassifyOptions): ModelFailure {
-  const { error, provider, modelId, apiKey } = options;
+  const { provider, modelId, apiKey } = options;
+  const error = providerError(options.error);
   const texts = errorTexts(error);
   const reading = error.kind === "refused" ? readingOf(options, texts) : NOTHING_READ;
   const tokens = reportedTokens(reading, texts, options.request);
   const kind = kindOf(options, { texts, reading, tokens });
-  const isGuessed = kind !== "inputTooLong" && isOverflowBySize(options, { texts, reading, kind });
+  const isGuessed =
+    kind !== "inputTooLong" && isOverflowBySize({ ...options, error }, { texts, reading, kind });
   const message = shown(texts, apiKey);
   return {
     kind: isGuessed ? "inputTooLong" : kind,
@@ -150,7 +171,7 @@ const REFUSED_AS_IT_IS: ReadonlySet<number> = new Set([400, 413, 422]);
  * bytes. A compaction is worth one try then.
  */
 function isOverflowBySize(
-  { error, request }: ClassifyOptions,
+  { error, request }: ClassifyOptions & { error: ProviderError },
   { texts, reading, kind }: { texts: ErrorTexts; reading: Reading; kind: FailureKind },
 ): boolean {
   if (error.kind !== "refused" || request === undefined) return false;
