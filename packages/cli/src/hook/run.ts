@@ -219,7 +219,7 @@ class HookSession {
       const files = readdirSync(folder)
         .filter((name) => name.startsWith("agent-acompact-") && name.endsWith(".jsonl"))
         .map((name) => ({ file: join(folder, name), mtimeMs: statSync(join(folder, name)).mtimeMs }))
-        .filter(({ mtimeMs }) => mtimeMs >= startedMs)
+        .filter(({ mtimeMs }) => mtimeMs >= startedMs - FILE_CLOCK_MS)
         .sort((a, b) => b.mtimeMs - a.mtimeMs);
       return files[0] && summaryIn(readFileSync(files[0].file, "utf8"));
     } catch {
@@ -228,6 +228,8 @@ class HookSession {
   }
 }
 
+/** The clock of a file system can be this late. */
+const FILE_CLOCK_MS = 20;
 /** An older file belongs to an earlier compaction. */
 const MAX_COMPACTOR_AGE_MS = 120_000;
 

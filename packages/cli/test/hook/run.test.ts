@@ -88,6 +88,23 @@ test("without a known summary, the start adds all facts, and a prompt adds the r
   expect(session.prompt()).toBe("");
 });
 
+test("if the start had no room for all facts, the prompt after the summary adds missing ones once", () => {
+  const session = new Session();
+  const long = Array.from({ length: 400 }, (_, at) =>
+    runs(`cat src/part-${at}.ts`, `export const valueOfPart${at} = loadPart${at}();`),
+  ).flat();
+  session.writeTranscript(claudeCodeTranscript([...work, ...long, says("assistant", "Done.")]));
+  session.call("PreCompact", { trigger: "auto" });
+  const first = contextIn(session.start());
+  session.post();
+  const names = (text: string) => new Set(text.match(/\bvalueOfPart\d+\b/g));
+  const rest = contextIn(session.prompt(), "UserPromptSubmit");
+  expect(names(rest).size).toBeGreaterThan(0);
+  expect(names(first).intersection(names(rest))).toEqual(new Set());
+  expect(rest).not.toContain("npm publish");
+  expect(session.prompt()).toBe("");
+});
+
 test("takes the summary from the summariser's own transcript", () => {
   const session = new Session();
   session.call("PreCompact", { trigger: "auto" });
