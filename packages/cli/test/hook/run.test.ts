@@ -100,7 +100,7 @@ test("if the start had no room for all facts, the prompt after the summary adds 
   const names = (text: string) => new Set(text.match(/\bvalueOfPart\d+\b/g));
   const rest = contextIn(session.prompt(), "UserPromptSubmit");
   expect(names(rest).size).toBeGreaterThan(0);
-  expect(names(first).intersection(names(rest))).toEqual(new Set());
+  expect([...names(rest)].filter((name) => names(first).has(name))).toEqual([]);
   expect(rest).not.toContain("npm publish");
   expect(session.prompt()).toBe("");
 });
