@@ -21,7 +21,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
   });
   bonsai.registerFlag("mcp-config", {
     type: "string",
-    description: "More MCP servers: a file like mcp.json, or its JSON",
+    description: "add the MCP servers of a file like mcp.json, or of JSON",
   });
   let context: ExtensionContext | undefined;
   const onNotice = (message: string) => context?.ui.notify(`MCP: ${message}`, "warning");

@@ -74,7 +74,7 @@ describe("extensions in an editor", () => {
     expect(client.of("notice").map(({ title }) => title)).toEqual([
       expect.stringContaining("status texts"),
       expect.stringContaining("widgets"),
-      expect.stringContaining("questions for a text"),
+      expect.stringContaining("questions with a text field"),
       "told null",
     ]);
     await client.leave();

@@ -10,7 +10,7 @@ const READING_TOOLS = ["read", "grep", "find", "ls", "recall", "todo"];
 
 const modes = [
   { id: "code", name: "Code", description: "All tools" },
-  { id: "read", name: "Read only", description: "No tool that changes files or runs commands" },
+  { id: "read", name: "Read only", description: "No tools that change files or run commands" },
 ];
 
 interface Choice extends acp.SessionConfigSelect {
@@ -84,9 +84,9 @@ export class AcpConfig {
     // Servers may not have listed all models yet.
     if (choice === undefined || (id !== "model" && !values.includes(value)))
       throw new BonsaiError({
-        /** A client of the Agent Client Protocol chose a mode or an option that the session does not have. */
+        /** A client of the Agent Client Protocol chose a mode or an option that the session does not offer. */
         code: "acp_choice_unknown",
-        message: `The session has no choice ${id} = ${JSON.stringify(value)}.`,
+        message: `Cannot set ${id} = ${JSON.stringify(value)}: the session does not offer it.`,
         hint: values.length === 0 ? "Choose a listed option." : `Choose one of ${values.join(", ")}.`,
       });
     await choice.set(value);

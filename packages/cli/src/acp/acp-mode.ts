@@ -105,8 +105,8 @@ function withCode<Message extends object>(message: Message): Message {
 }
 
 const outsideSchema = new BonsaiError({
-  /** A message of a client is outside the schema of the Agent Client Protocol. `problems` has the details. */
+  /** A message of a client does not match the schema of the Agent Client Protocol. `problems` has the details. */
   code: "acp_request_invalid",
-  message: "The message is outside the schema of the Agent Client Protocol.",
+  message: "The message does not match the schema of the Agent Client Protocol.",
   hint: "docs/acp.md lists the methods. `problems` names the wrong fields.",
 });

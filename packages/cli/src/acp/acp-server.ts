@@ -28,7 +28,7 @@ export class AcpServer {
 
   initialize({ clientCapabilities = {} }: acp.InitializeRequest): acp.InitializeResponse {
     this.#capabilities = clientCapabilities;
-    const inTerminal = { type: "terminal" as const, id: "terminal", name: "Log in in a terminal" };
+    const inTerminal = { type: "terminal" as const, id: "terminal", name: "Log in with a terminal" };
     return {
       protocolVersion: 1,
       agentInfo: { name: "bonsai", title: "Bonsai", version: this.#call.version },
@@ -39,7 +39,7 @@ export class AcpServer {
         sessionCapabilities: { list: {}, delete: {}, resume: {}, close: {} },
       },
       authMethods: [
-        { id: "login", name: "bonsai login", description: "Stored keys and logins of Bonsai" },
+        { id: "login", name: "bonsai login", description: "Use the keys and logins that Bonsai has stored" },
         ...(clientCapabilities.auth?.terminal ? [{ ...inTerminal, args: ["login"] }] : []),
       ],
     };
@@ -163,7 +163,7 @@ function checkFolder(cwd: string): void {
 function sessionNotFound(sessionId: string): BonsaiError {
   return new BonsaiError({
     code: "session_not_found",
-    message: `There is no session ${JSON.stringify(sessionId)}, or it is not open.`,
-    hint: "Send session/list for the ids. Open a session with session/load or session/resume.",
+    message: `The session ${JSON.stringify(sessionId)} does not exist or is not open.`,
+    hint: "Get the ids with session/list. Open a session with session/load or session/resume.",
   });
 }

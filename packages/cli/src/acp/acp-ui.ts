@@ -44,14 +44,14 @@ export class AcpUi {
       const choices = choicesOf(["Yes", "No"], { permissions });
       return (await this.#ask(`${title}\n${message}`.trim(), choices, settings)) === "Yes";
     },
-    input: async () => this.#undrawn("questions for a text"),
-    editor: async () => this.#undrawn("questions for a text"),
-    custom: async () => this.#undrawn("their own screens"),
+    input: async () => this.#undrawn("questions with a text field"),
+    editor: async () => this.#undrawn("questions with a text field"),
+    custom: async () => this.#undrawn("screens"),
     notify: (message, type = "info") => this.#link.notice(type, message),
     setStatus: (_key, text) => text !== undefined && this.#undrawn("status texts"),
     setWidget: (_key, lines) => lines !== undefined && this.#undrawn("widgets"),
     setTitle: () => {},
-    setEditorText: () => this.#undrawn("texts for the editor"),
+    setEditorText: () => this.#undrawn("text in the prompt"),
     getEditorText: () => "",
   };
 
@@ -103,7 +103,7 @@ export class AcpUi {
 
   #undrawn(what: string): undefined {
     this.#link.noticeOnce(
-      `Extensions cannot show ${what} in this editor. \`bonsai\` in a terminal shows them.`,
+      `Extensions cannot show ${what} in this editor. Run \`bonsai\` in a terminal to see them.`,
     );
   }
 }

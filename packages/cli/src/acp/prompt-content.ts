@@ -52,7 +52,7 @@ function nameOf(uri: string, cwd: string): string {
 
 function unsupported(what: string): BonsaiError {
   return new BonsaiError({
-    /** A prompt over the Agent Client Protocol has content that no model of Bonsai takes. */
+    /** A prompt of a client has content that Bonsai cannot send to a model. */
     code: "acp_content_unsupported",
     message: `The prompt contains ${what}, which Bonsai cannot send to a model.`,
     hint: "Send text, images, links to files, or embedded texts.",

@@ -31,7 +31,7 @@ export function launcherProblem(home: string): string | undefined {
   if (text === undefined) return `${launcherFile(home)} is missing.`;
   const [, url = ""] = /import\("(.+)"\)/.exec(text) ?? [];
   if (url.startsWith("file:") && existsSync(fileURLToPath(url))) return undefined;
-  return `${launcherFile(home)} names a Bonsai that no longer exists.`;
+  return `${launcherFile(home)} starts a Bonsai that no longer exists.`;
 }
 
 function launcherFile(home: string): string {

@@ -37,7 +37,7 @@ interface TextCommand {
 /** Slash commands of a front end without a screen: each answers with a text. */
 export const textCommands: Readonly<Record<string, TextCommand>> = {
   compact: {
-    description: "Compact now. A focus tells the summary what to keep; preview shows the plan",
+    description: "Compact now. A focus names the topics to emphasise; preview shows the plan",
     hint: "[focus|preview]",
     run: compact,
   },
@@ -73,7 +73,8 @@ export const textCommands: Readonly<Record<string, TextCommand>> = {
     run: recall,
   },
   tree: {
-    description: "List branch points with their ids, or go to an entry, with or without a summary",
+    description:
+      "List branch points with their ids, or go to an entry. Add summary to summarise the branch that you leave",
     hint: "[id [summary|no]]",
     run: tree,
   },

@@ -43,8 +43,8 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     name: "hook",
-    summary: "Add what other agents lose when they compact",
-    examples: [["bonsai hook install claude-code", "add the hook to your settings"]],
+    summary: "Keep facts through the compactions of other agents",
+    examples: [["bonsai hook install claude-code", "add the hook to Claude Code"]],
   },
 ];
 

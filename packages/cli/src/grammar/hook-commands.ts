@@ -3,7 +3,7 @@ import { redaction } from "./flags.ts";
 
 const agent = ["<agent>", "claude-code or codex"] as const;
 const options = [
-  { flags: "--project", description: "change the settings of this folder, not yours" },
+  { flags: "--project", description: "change the settings of this folder instead of yours" },
   { flags: "--yes", description: "write without asking" },
 ] as const;
 
@@ -21,7 +21,7 @@ export const hookCommands: readonly CommandGrammar[] = [
   },
   {
     name: "hook remove",
-    summary: "Remove the hook; everything else stays",
+    summary: "Remove the hook from an agent's settings",
     args: [agent],
     options,
     examples: [["bonsai hook remove claude-code", "restore the former settings"]],
@@ -29,9 +29,9 @@ export const hookCommands: readonly CommandGrammar[] = [
   },
   {
     name: "hook status",
-    summary: "Show where the hook is installed, its latest runs and errors",
+    summary: "Show where the hook is installed, its latest run and its latest error",
     args: [],
-    examples: [["bonsai hook status", "the last run, the added tokens and the last error"]],
+    examples: [["bonsai hook status", "the latest run, the added tokens and the latest error"]],
     load: async () => (await import("../hook/command.ts")).status,
   },
   {
@@ -44,7 +44,7 @@ export const hookCommands: readonly CommandGrammar[] = [
   },
   {
     name: "hook run",
-    summary: "Answer one call of an agent; installed settings do this",
+    summary: "Answer one call from an agent's hook settings",
     args: [agent],
     examples: [["bonsai hook run codex < input.json", "the answer to a recorded call"]],
     load: async () => (await import("../hook/command.ts")).run,

@@ -33,13 +33,16 @@ export const sessionCommands: readonly CommandGrammar[] = [
     summary: "Show counts, tokens, cost, files, branches and the latest compaction",
     args: [session],
     options: [
-      { flags: "--losses", description: "show the facts that each compaction lost; also of a transcript" },
+      {
+        flags: "--losses",
+        description: "show the facts that each compaction lost; also reads another agent's transcript",
+      },
       ...redaction(),
     ],
     examples: [
       ["bonsai session show session.jsonl", "a session in one screen"],
       ["bonsai session show 3f2a --json", "a recorded session, as JSON"],
-      ["bonsai session show transcript.jsonl --losses", "the losses of another agent's compactions"],
+      ["bonsai session show transcript.jsonl --losses", "the facts that another agent's compactions lost"],
     ],
     load: async () => (await import("../commands/session-read.ts")).show,
   },
@@ -208,7 +211,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
     options: [
       {
         flags: "--in <session>",
-        description: "search only this session file or id, or this transcript of another agent",
+        description: "search only this session (file or id), or only this transcript of another agent",
       },
       { flags: "--regex", description: "read the query as a regular expression; hits in file order" },
       { flags: "--cwd <folder>", description: "only sessions of this working folder", conflicts: ["in"] },

@@ -60,13 +60,13 @@ export const setupCommands: readonly CommandGrammar[] = [
       ["[client]", "claude-code, codex, opencode, gemini, cursor or vscode"],
     ],
     options: [
-      { flags: "--project", description: "change this folder's configuration, not yours" },
+      { flags: "--project", description: "change this folder's configuration instead of yours" },
       { flags: "--yes", description: "write without asking" },
     ],
     examples: [
       ["bonsai mcp-server install claude-code", "show the change, ask, and add the server"],
-      ["bonsai mcp-server status", "the clients that have the server"],
-      ["bonsai mcp-server remove codex --yes", "remove it again"],
+      ["bonsai mcp-server status", "list the clients that have the server"],
+      ["bonsai mcp-server remove codex --yes", "remove the server without asking"],
     ],
     load: async () => (await import("../mcp-server/command.ts")).run,
   },

@@ -142,7 +142,7 @@ function* installationLines(rows: readonly HookStatus[], width: number): Generat
       [scope],
       [
         span(
-          state === "outdated" ? "outdated: install it again" : state,
+          state === "outdated" ? "outdated: run install again" : state,
           state === "installed" ? "green" : "gray",
         ),
       ],
@@ -164,7 +164,10 @@ export async function preview(invocation: Invocation): Promise<undefined> {
   const path = sessionFile(invocation);
   const imported = transcriptSession(invocation, "Its compactions follow.");
   if (imported === undefined)
-    throw wrongUsage(`${path} is not a transcript of another agent.`, "Name a transcript.");
+    throw wrongUsage(
+      `${path} is not a transcript of another agent.`,
+      "Give the path of a transcript of Claude Code or Codex.",
+    );
   const session = inMemory(imported);
   const agent = imported.report.format === "claude-code" ? "claude-code" : "codex";
   const options = { ...HOOK_LIMITS[agent], maxTokens: MAX_TEXT_TOKENS, ending: endingFor(path) };

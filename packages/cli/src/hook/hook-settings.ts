@@ -32,7 +32,7 @@ export const AGENT_ROWS: Readonly<Record<HookAgent, AgentRow>> = {
         : join(project, ".claude", "settings.local.json"),
     events: { PreCompact: {}, PostCompact: {}, SessionStart: { matcher: "compact" }, UserPromptSubmit: {} },
     handler: (node, launcher) => ({ command: node, args: [launcher, "claude-code"] }),
-    next: "Claude Code reads the file by itself. `/hooks` lists its hooks.",
+    next: "Claude Code reloads the file by itself. Run /hooks in Claude Code to check.",
   },
   codex: {
     label: "Codex",
@@ -43,7 +43,7 @@ export const AGENT_ROWS: Readonly<Record<HookAgent, AgentRow>> = {
       ),
     events: { SessionStart: { matcher: "compact" } },
     handler: (node, launcher) => ({ command: `${quoted(node)} ${quoted(launcher)} codex` }),
-    next: "Codex runs the hook only after you approve it: start Codex and open `/hooks`.",
+    next: "Codex runs the hook only after you approve it: start Codex and run /hooks.",
   },
 };
 
@@ -156,7 +156,7 @@ export function hookLauncherProblem(home: string): string | undefined {
   if (text === undefined) return `${launcherFile(home)} is missing.`;
   const [, url = ""] = /^const entry = "(.+)";$/m.exec(text) ?? [];
   if (url.startsWith("file:") && existsSync(fileURLToPath(url))) return undefined;
-  return `${launcherFile(home)} names a Bonsai that no longer exists.`;
+  return `${launcherFile(home)} starts a Bonsai that no longer exists.`;
 }
 
 /** The hook's bundle, from the command's bundle or from the sources. */

@@ -91,11 +91,11 @@ function agentOf(name: string | undefined): HookAgent {
 /** Undefined for a call of a sub-agent, whose transcript is not the session's. */
 function readInput(text: string): HookInput | undefined {
   const fields: unknown = JSON.parse(text);
-  if (!isRecord(fields)) throw new Error("The input is no object.");
+  if (!isRecord(fields)) throw new Error("The input is not a JSON object.");
   if (fields.agent_id !== undefined) return undefined;
   const { hook_event_name: event, session_id: sessionId, transcript_path: transcriptPath } = fields;
   if (typeof event !== "string" || typeof sessionId !== "string" || typeof transcriptPath !== "string")
-    throw new Error("The input has no event, session or transcript.");
+    throw new Error("The input lacks the event, the session or the transcript.");
   return { event, sessionId, transcriptPath, source: fields.source, summary: fields.compact_summary };
 }
 

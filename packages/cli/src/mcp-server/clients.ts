@@ -52,7 +52,7 @@ export const mcpClients: readonly McpClient[] = [
     parent: () => ["mcp_servers"],
     entry: plainEntry,
     isToml: true,
-    next: "Start a new session of Codex, then run /mcp. Codex reads a project's file only in a trusted project.",
+    next: "Start a new session of Codex, then run /mcp. Codex reads a project's file only if you trust the project.",
   },
   {
     name: "opencode",
@@ -66,7 +66,7 @@ export const mcpClients: readonly McpClient[] = [
     parent: ({ mcp }) =>
       isRecord(mcp) && isRecord(mcp.servers) && mcp.servers.type === undefined ? ["mcp", "servers"] : ["mcp"],
     entry: ({ command, args }) => ({ type: "local", command: [command, ...args] }),
-    next: "Start OpenCode again.",
+    next: "Restart OpenCode.",
   },
   {
     name: "gemini",
@@ -74,7 +74,7 @@ export const mcpClients: readonly McpClient[] = [
     file: (env, project) => join(project ?? userHome(env), ".gemini/settings.json"),
     parent: mcpServers,
     entry: plainEntry,
-    next: "Start Gemini CLI again, then run /mcp.",
+    next: "Restart Gemini CLI, then run /mcp.",
   },
   {
     name: "cursor",
@@ -91,7 +91,7 @@ export const mcpClients: readonly McpClient[] = [
       project === undefined ? join(codeFolder(env), "mcp.json") : join(project, ".vscode/mcp.json"),
     parent: () => ["servers"],
     entry: typedEntry,
-    next: "Run `MCP: List Servers` in VS Code and start bonsai.",
+    next: "Run `MCP: List Servers` in VS Code, then start bonsai there.",
   },
 ];
 

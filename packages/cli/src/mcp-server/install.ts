@@ -113,7 +113,7 @@ function namedClient({ args }: Invocation): McpClient {
 
 function unusualForm(file: string): BonsaiError {
   return new BonsaiError({
-    /** The client's configuration has a form that Bonsai cannot change without changing more. */
+    /** The client's configuration file has a form that Bonsai cannot edit safely. */
     code: "agent_config_unusual",
     message: `${file} has its MCP servers in a form that Bonsai cannot edit safely. Nothing was changed.`,
     hint: "Write each server as a table of its own, `[mcp_servers.NAME]`, then run the command again.",

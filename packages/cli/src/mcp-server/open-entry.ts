@@ -16,15 +16,19 @@ import { type KnownSession, sessionWords } from "./known-sessions.ts";
 export const openEntryInput = z.object({
   entry: z.string().describe("An entry id, or the number of a user message."),
   session: z.string().optional().describe("Id of the session. Default: this conversation."),
-  around: z.string().optional().describe("Only the lines around this text."),
-  from_line: z.number().int().optional().describe("First line; negative counts from the end."),
+  around: z.string().optional().describe("Show only the lines around this text."),
+  from_line: z
+    .number()
+    .int()
+    .optional()
+    .describe("First line to show. A negative number counts from the end."),
   context: z
     .number()
     .int()
     .min(0)
     .max(5)
     .optional()
-    .describe("Entries to name before and after. Default: 1."),
+    .describe("Number of neighbours to name before and after. Default: 1."),
 });
 
 type Input = z.infer<typeof openEntryInput>;
@@ -59,7 +63,7 @@ export function openEntry(session: Session, known: KnownSession, input: Input): 
     throw new BonsaiError({
       code: "wrong_usage",
       message: notes.join(" "),
-      hint: "Open it without around and lines first.",
+      hint: "Open it without around and from_line first.",
     });
   const near = neighbours(session, [ids[0]!, ids.at(-1)!], input.context ?? 1);
   const body = framed(FRAMES.recalled, [...texts, ...near].join("\n\n"));

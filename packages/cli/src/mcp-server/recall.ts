@@ -10,12 +10,16 @@ import { oneLine } from "../views/terminal-text.ts";
 import { type KnownSession, type KnownSessions, sessionWords } from "./known-sessions.ts";
 
 export const recallInput = z.object({
-  query: z.string().describe('Words, paths, values or "exact text". A number opens a message by its number.'),
+  query: z
+    .string()
+    .describe('Words, paths, values or "exact text". A number finds the user message with this number.'),
   session: z.string().optional().describe("Id of a session. Default: this conversation."),
   scope: z
     .enum(["session", "all"])
     .optional()
-    .describe('"all" searches all sessions of all agents. Default: this session, then all if it has no hit.'),
+    .describe(
+      '"all" searches all sessions of all agents. Default: this session, then all sessions if it has no hit.',
+    ),
   limit: z.number().int().min(1).max(20).optional().describe("Maximum number of hits. Default: 8."),
 });
 
@@ -117,7 +121,9 @@ async function inAll(options: RecallOptions): Promise<Found> {
     if (bytes <= MAX_LEARNED_BYTES) onFound(known);
   }
   const left =
-    unindexed === 0 ? "" : ` ${counted(unindexed, "session")} not indexed yet; search again for more.`;
+    unindexed === 0
+      ? ""
+      : ` Not indexed yet: ${counted(unindexed, "session")}. Search again to include more.`;
   return {
     searched: `Searched ${counted(files, "session")} of all agents.${left}`,
     hits: hits.map(({ known, entryId, type, role, timeMs, snippet }) => {
@@ -142,8 +148,7 @@ async function viewOf({
 }
 
 function answerOf({ searched, hits, more }: Found): string {
-  if (hits.length === 0)
-    return `${searched}\n\nNo hits. Try other words that the entry may contain, or scope "all".`;
+  if (hits.length === 0) return `${searched}\n\nNo hits. Try other words, or scope "all".`;
   const texts = hits.map(({ known, entry, who, time, lines }, at) => {
     const head = [`[${displayId(entry)}] ${who}`, time].filter(Boolean).join(", ");
     return [
@@ -151,6 +156,6 @@ function answerOf({ searched, hits, more }: Found): string {
       ...lines.map((line) => `   ${line}`),
     ].join("\n");
   });
-  const note = `${counted(hits.length, "hit")}${more ? "; more with a higher limit" : ""}. Open one with open_entry, its session and its entry.`;
+  const note = `${counted(hits.length, "hit")}${more ? "; more with a higher limit" : ""}. To open a hit, pass its session and its entry to open_entry.`;
   return [searched, framed(FRAMES.recalled, texts.join("\n\n")), note].join("\n\n");
 }

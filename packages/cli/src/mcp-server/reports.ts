@@ -83,7 +83,7 @@ function sides(
     hint:
       others.length === 0
         ? "There is nothing to compare."
-        : `Give a: one of ${others.slice(-MAX_ENDS).join(", ")}${others.length > MAX_ENDS ? ", or an older one" : ""}.`,
+        : `Set the argument a to one of ${others.slice(-MAX_ENDS).join(", ")}${others.length > MAX_ENDS ? ", or an older one" : ""}.`,
   });
 }
 
@@ -95,7 +95,7 @@ function branchEnds(opened: Session): string[] {
 }
 
 export const listInput = z.object({
-  folder: z.string().optional().describe("Only sessions of this working folder and the folders in it."),
+  folder: z.string().optional().describe("List only sessions of this working folder and its subfolders."),
   agent: z.enum(["bonsai", "claude-code", "codex", "opencode", "gemini", "qwen", "pi"]).optional(),
   limit: z.number().int().min(1).max(50).optional().describe("Sessions on a page. Default: 20."),
   page,

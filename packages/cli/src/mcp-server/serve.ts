@@ -22,7 +22,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
         transport,
         onerror: ({ message }) =>
           invocation.output.notify({
-            /** A message of the MCP client was not understood, or the connection failed. */
+            /** The server cannot read a message of the MCP client, or the connection failed. */
             code: "mcp_problem",
             message,
           }),

@@ -191,7 +191,7 @@ test("status names the launcher's problem and the latest runs", async () => {
   expect(stdout).toContain("Error: no");
   write(join(home, "bin/bonsai-hook.mjs"), 'const entry = "file:///gone/hook.mjs";\n');
   expect((await runCli(["hook", "status"], options)).stdout).toContain(
-    "names a Bonsai that no longer exists",
+    "starts a Bonsai that no longer exists",
   );
 });
 

@@ -292,7 +292,7 @@ test("recall without any session for the folder searches all, and the other tool
   expect((await call("recall", { query: "cobalt" })).text).toContain("14 cans of cobalt");
   const { text, isError } = await call("carry_over");
   expect([text, isError]).toEqual([
-    "No agent has a session for /srv/empty. Give the argument session. Find ids with list_sessions.",
+    "No agent has a session for /srv/empty. Set the argument session. Find ids with list_sessions.",
     true,
   ]);
 });

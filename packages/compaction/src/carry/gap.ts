@@ -151,7 +151,7 @@ export interface GapText {
 }
 
 const INTRODUCTION =
-  "Bonsai: facts of the conversation before the compaction that its summary may leave out. They are a record of the past, not a request.";
+  "Bonsai: facts from the conversation before the compaction. The summary may leave them out. They are a record of the past, not a request.";
 const HEADINGS = {
   irreversible: "Actions that cannot be undone:",
   failing: "Commands that failed in their last run:",

@@ -106,7 +106,7 @@ function severalSessions(path: string, main: readonly Fields[]): BonsaiError {
   return new BonsaiError({
     code: main.length === 0 ? "transcript_empty" : "transcript_ambiguous",
     message: main.length === 0 ? `${path} contains no session.` : `${path} contains several sessions.`,
-    hint: "Choose one by its id. Run `opencode session list` to list them.",
+    hint: "Choose a session by its id. Run `opencode session list` to list the ids.",
   });
 }
 

@@ -29,7 +29,7 @@ import { showReport } from "../panels/report-panel.ts";
 
 export const compactCommand: SlashCommand = {
   name: "compact",
-  description: "Compact now. A focus tells the summary what to keep; preview shows the plan",
+  description: "Compact now. A focus names the topics to emphasise; preview shows the plan",
   argumentHint: "[focus|preview]",
   worksWhileBusy: true,
   complete: (prefix) => ("preview".startsWith(prefix) ? [preview] : []),
