@@ -62,7 +62,8 @@ export function withCompaction<
 export function withCompaction<Settings extends CompactableSettings>(
   settings: Settings,
   options?: WithCompactionOptions,
-): Omit<Settings, "prepareStep"> & Required<Pick<CompactableSettings, "prepareStep">>;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+): Omit<Settings, "prepareStep"> & { prepareStep: PrepareStepFunction<any, any> };
 export function withCompaction(
   settings: CompactableSettings & { tools?: ToolSet; abortSignal?: AbortSignal },
   options: WithCompactionOptions = {},
