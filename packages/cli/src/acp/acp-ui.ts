@@ -119,7 +119,7 @@ function choicesOf(options: readonly string[], { permissions }: DialogOptions = 
   for (const verb of ["allow", "reject"] as const) {
     const once = choices.find(({ kind }) => kind === `${verb}_once`);
     if (once === undefined || choices.some(({ kind }) => kind === `${verb}_always`)) continue;
-    const name = `${once.name}, and do not ask this again in this session`;
+    const name = `${verb === "allow" ? "Always allow" : "Always reject"} in this session`;
     choices.push({ name, kind: `${verb}_always`, answer: once.answer, isKept: true });
   }
   return choices;
