@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generateWorkday } from "@bonsai-agent/testkit";
 import { spawn } from "@lydell/node-pty";
-import { expect, onTestFinished, test } from "vitest";
-import { HeadlessTerminal } from "../../packages/cli/test/interactive/headless-terminal.ts";
+import { expect, test } from "vitest";
+import type { HeadlessTerminal } from "../../packages/cli/test/interactive/headless-terminal.ts";
+import { terminalOfPty } from "../../packages/cli/test/terminal/pty.ts";
 import { usePackedCommand } from "./packed-command.ts";
 
 const cli = fileURLToPath(new URL("../../packages/cli", import.meta.url));
@@ -12,24 +13,11 @@ const command = usePackedCommand();
 
 /** The command on a pseudo terminal, until the end of the test. */
 function terminalOf(...args: string[]): HeadlessTerminal {
-  const [columns, rows] = [100, 30];
-  const terminal = new HeadlessTerminal({ columns, rows });
   const pty = spawn(process.execPath, [command().program, ...args], {
-    ...{ cols: columns, rows, cwd: command().folder },
+    ...{ cols: 100, rows: 30, cwd: command().folder },
     env: command().environment,
   });
-  terminal.start(
-    (data) => pty.write(data),
-    () => {},
-  );
-  pty.onData((data) => terminal.write(data));
-  const gone = new Promise<void>((resolve) => pty.onExit(() => resolve()));
-  onTestFinished(async () => {
-    terminal.stop();
-    pty.kill("SIGHUP");
-    await gone;
-  });
-  return terminal;
+  return terminalOfPty(pty);
 }
 
 /** A theme has to name all colours. */

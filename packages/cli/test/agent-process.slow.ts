@@ -1,8 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
-import { Bonsai, endless, latest, roles } from "./bonsai-process.ts";
-import { commandWords } from "./command-words.ts";
+import { agentProject, jsonLines, says } from "./agent-project.ts";
+import { Bonsai, endless, latest, roles, runShell } from "./bonsai-process.ts";
 
 /** A zombie (`Z`) counts as dead. */
 function isAlive(pid: number): boolean {
@@ -67,19 +66,12 @@ describe("a signal", () => {
 });
 
 describe("pipes", () => {
-  const shell = (project: AgentProject, command: string) =>
-    spawnSync("sh", ["-c", command, process.execPath, ...commandWords], {
-      cwd: project.cwd,
-      env: { ...process.env, NO_COLOR: "1", ...project.env },
-      encoding: "utf8",
-    });
-
   test("--mode json ends without an error when its reader leaves", () => {
     const project = agentProject({
       contextWindow: 100_000,
       turn: [{ text: "x".repeat(2_000), chunkChars: 4, delayMs: 1 }],
     });
-    const { stdout, stderr } = shell(
+    const { stdout, stderr } = runShell(
       project,
       `"$0" "$@" --mode json hi ${project.model.join(" ")} < /dev/null | head -n 12`,
     );

@@ -1,12 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions } from "@bonsai-agent/session";
 import { type LoopbackReply, type LoopbackRequest, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
-import { Bonsai, endless, latest, roles } from "./bonsai-process.ts";
-import { commandWords } from "./command-words.ts";
+import { Bonsai, endless, latest, roles, runShell } from "./bonsai-process.ts";
 import { runCli } from "./run-cli.ts";
 
 const model = ["--model", "box/coder"];
@@ -136,17 +134,10 @@ describe("over the wire", () => {
 });
 
 describe("pipes", () => {
-  const shell = (project: AgentProject, command: string) =>
-    spawnSync("sh", ["-c", command, process.execPath, ...commandWords], {
-      cwd: project.cwd,
-      env: { ...process.env, NO_COLOR: "1", ...project.env },
-      encoding: "utf8",
-    });
-
   test("-p does not wait for a closed input", () => {
     const project = agentProject(says("yes"));
     const closed = `"$0" "$@" -p hello ${project.model.join(" ")} <&-`;
-    expect(shell(project, closed).stdout).toBe("yes\n");
+    expect(runShell(project, closed).stdout).toBe("yes\n");
   });
 
   test("--mode rpc stops its work like after a signal when its client leaves", async () => {

@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { listSessions, openSession, type Session } from "@bonsai-agent/session";
 import { onTestFinished } from "vitest";
 import type { AgentProject } from "./agent-project.ts";
@@ -63,4 +63,13 @@ export function latest({ cwd, home }: AgentProject): Session {
 
 export function roles(session: Session): string[] {
   return session.projection().items.map(({ message }) => message.role);
+}
+
+/** Runs a line of the shell in a project. `"$0" "$@"` in it is the command. */
+export function runShell(project: AgentProject, line: string) {
+  return spawnSync("sh", ["-c", line, process.execPath, ...commandWords], {
+    cwd: project.cwd,
+    env: { ...process.env, NO_COLOR: "1", ...project.env },
+    encoding: "utf8",
+  });
 }

@@ -1,3 +1,4 @@
+import { summarySections } from "@bonsai-agent/compaction";
 import {
   generateText,
   isStepCount,
@@ -177,16 +178,7 @@ test("a stored state continues in the next call with the full list", async () =>
 });
 
 test("a model of the AI SDK writes the summary, and the digest replaces a failed one", async () => {
-  const sections = [
-    "Goal",
-    "Constraints & Preferences",
-    "Progress",
-    "Key Decisions",
-    "Next Steps",
-    "Critical Context",
-  ];
-  const turn = ["Request", "Done So Far", "Needed to Continue"];
-  const text = [...sections, ...turn]
+  const text = [...summarySections.history, ...summarySections.turnPrefix]
     .map((name) => `## ${name}\nRead the manual: valves open slowly.`)
     .join("\n\n");
   const writer = scriptedModel({ pages: 0 });

@@ -144,7 +144,9 @@ try {
     mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
     const line = JSON.stringify({ at: new Date().toISOString(), agent: process.argv[2], error: String(error) });
     if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) < 1e6) appendFileSync(log, line + "\\n", { mode: 0o600 });
-  } catch {}
+  } catch {
+    // The agent must not notice a log that cannot be written.
+  }
 }
 `;
   if (textFile(launcherFile(home)) !== text) writeWholeFile(launcherFile(home), text);

@@ -1,4 +1,4 @@
-import { spawn } from "@lydell/node-pty";
+import { type IPty, spawn } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
 import { HeadlessTerminal } from "../interactive/headless-terminal.ts";
 import { type LiveOptions, liveEnvironment, shellLine } from "./live-terminal.ts";
@@ -12,7 +12,12 @@ export function openPty(options: LiveOptions): HeadlessTerminal {
     cwd: options.project.cwd,
     env: liveEnvironment(options),
   });
-  const terminal = new HeadlessTerminal({ columns, rows });
+  return terminalOfPty(pty);
+}
+
+/** The terminal that a program on a pseudo terminal draws on, until the end of the test. */
+export function terminalOfPty(pty: IPty): HeadlessTerminal {
+  const terminal = new HeadlessTerminal({ columns: pty.cols, rows: pty.rows });
   terminal.start(
     (data) => pty.write(data),
     () => pty.resize(terminal.columns, terminal.rows),
