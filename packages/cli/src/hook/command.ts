@@ -163,13 +163,13 @@ export async function preview(invocation: Invocation): Promise<undefined> {
   const { output } = invocation;
   const path = sessionFile(invocation);
   const imported = transcriptSession(invocation, "Its compactions follow.");
-  if (imported === undefined)
+  const agent = HOOK_AGENTS.find((each) => each === imported?.report.format);
+  if (imported === undefined || agent === undefined)
     throw wrongUsage(
-      `${path} is not a transcript of another agent.`,
-      "Give the path of a transcript of Claude Code or Codex.",
+      `${path} is not a transcript of Claude Code or Codex.`,
+      "Give the path of a transcript of one of them.",
     );
   const session = inMemory(imported);
-  const agent = imported.report.format === "claude-code" ? "claude-code" : "codex";
   const options = { ...HOOK_LIMITS[agent], maxTokens: MAX_TEXT_TOKENS, ending: endingFor(path) };
   const rows = compactionLosses(session.path(), agent === "codex").map(
     ({ entryId, timestamp, lost }): PreviewRow => ({ entryId, timestamp, ...gapText(lost, options) }),

@@ -77,16 +77,16 @@ export class RecallServer {
       description:
         "Finds text of this conversation that you no longer see (summarised, cleared, or on other branches), or searches all sessions of Claude Code, Codex, OpenCode, Gemini CLI, Qwen Code, pi and Bonsai on this machine.",
       input: recallInput,
-      work: (input, { signal, current, learn }) => {
+      work: (input, { signal, current, openKnown }) => {
         const options = { input, sessions: this.#sessions, search: this.#search, current, signal };
-        return recall({ ...options, onFound: learn });
+        return recall({ ...options, onFound: openKnown });
       },
     });
     this.#tool("open_entry", "Open an entry", {
       description: "Shows an entry of a session, in full or in part, and names its neighbours.",
       input: openEntryInput,
-      work: async (input, asked) => {
-        const { known, session } = await asked.open(input.session);
+      work: async (input, { open }) => {
+        const { known, session } = await open(input.session);
         return openEntry(session, known, input);
       },
     });
@@ -126,7 +126,7 @@ export class RecallServer {
       this.#inTurn(async () => {
         const secrets = new SecretFilter(this.#secrets);
         try {
-          return toolResult(await work(args as z.infer<Input>, this.#asked(secrets, context)), secrets);
+          return toolResult(await work(args as z.infer<Input>, this.#servicesFor(secrets, context)), secrets);
         } catch (error) {
           return errorResult(error, secrets);
         }
@@ -136,24 +136,24 @@ export class RecallServer {
   }
 
   /** The services for one request. Redaction knows the values that each opened session gives away. */
-  #asked(secrets: SecretFilter, { mcpReq }: ServerContext): Asked {
+  #servicesFor(secrets: SecretFilter, { mcpReq }: ServerContext): CallServices {
     const current = async () =>
       this.#sessions.current(
         await this.#folder(),
         agentOfClient(this.mcp.server.getClientVersion()?.name ?? ""),
         this.#io.now(),
       );
-    const learn = (known: KnownSession) => {
+    const openKnown = (known: KnownSession) => {
       const session = this.#sessions.open(known);
       secrets.learn(entriesOf(session));
       return { known, session };
     };
     return {
-      ...{ signal: mcpReq.signal, secrets, current, learn },
+      ...{ signal: mcpReq.signal, secrets, current, openKnown },
       open: async (id) => {
         const known = id === undefined ? await current() : this.#sessions.find(id);
         if (known === undefined) throw noSession(await this.#folder());
-        return learn(known);
+        return openKnown(known);
       },
     };
   }
@@ -209,7 +209,7 @@ const MAX_LISTED = 100;
 const RESOURCE_CHARS = 100_000;
 const ROOTS_MS = 2_000;
 
-interface Asked {
+interface CallServices {
   signal: AbortSignal;
   secrets: SecretFilter;
   /** The conversation of the client, if it is known. */
@@ -218,14 +218,15 @@ interface Asked {
   open: (
     id: string | undefined,
   ) => Promise<{ known: KnownSession; session: ReturnType<KnownSessions["open"]> }>;
-  learn: (known: KnownSession) => void;
+  /** Opens a session, and redacts the values that it gives away. */
+  openKnown: (known: KnownSession) => void;
 }
 
 interface ToolOptions<Input extends z.ZodObject> {
   description: string;
   input: Input;
   output?: z.ZodObject;
-  work: (input: z.infer<Input>, asked: Asked) => Promise<string | Record<string, unknown>>;
+  work: (input: z.infer<Input>, services: CallServices) => Promise<string | Record<string, unknown>>;
 }
 
 function uriOf(id: string): string {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { claudeCodeTranscript, codexTranscript } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { jsonOf, runCli } from "../run-cli.ts";
@@ -41,10 +42,14 @@ test("preview redacts secrets, and --no-redact keeps them", async () => {
   expect((await runCli(["hook", "preview", transcript, "--no-redact"])).stdout).toContain(token);
 });
 
-test("preview refuses a file that is no transcript", async () => {
-  expect(await runCli(["hook", "preview", "package.json"])).toMatchObject({
-    code: expect.not.stringMatching("0"),
-  });
+const fixtures = fileURLToPath(new URL("../../../transcripts/test/fixtures/", import.meta.url));
+
+test("preview refuses a file that is no transcript, and one of an agent without the hook", async () => {
+  for (const path of ["package.json", `${fixtures}gemini.jsonl`]) {
+    const { code, stdout, stderr } = await runCli(["hook", "preview", path]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain("is not a transcript of Claude Code or Codex");
+  }
 });
 
 test("--losses lists the facts that each compaction lost", async () => {
