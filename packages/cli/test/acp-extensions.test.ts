@@ -43,12 +43,7 @@ describe("extensions in an editor", () => {
       [
         'told(await ctx.ui.confirm("Sure?", "Really."))',
         "true",
-        [
-          "Yes",
-          "No",
-          expect.stringMatching(/^Yes, and do not ask/),
-          expect.stringMatching(/^No, and do not ask/),
-        ],
+        ["Yes", "No", "Always allow in this session", "Always reject in this session"],
       ],
     ] as const)(async ([statement, answer, names]) => {
       const { client } = await AcpClient.open(does(statement), {
