@@ -51,6 +51,13 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
         code: "image_refused",
         message: `${notice.provider}/${notice.modelId} refused ${notice.count === 1 ? "an image" : `${count(notice.count)} images`}: ${sentence(notice.reason)} Bonsai sent the request again without ${notice.count === 1 ? "it" : "them"}. Use a smaller copy or another format, or choose another model.`,
       };
+    case "summary_refused":
+      return {
+        level: "warning",
+        /** The provider refused its own summary of a compaction. Bonsai sends the readable summary instead. */
+        code: "summary_refused",
+        message: `${notice.provider}/${notice.modelId} refused its own summary of the latest compaction: ${sentence(notice.reason)} From now on Bonsai sends the readable summary of this compaction. You need to do nothing.`,
+      };
     case "output_cap_lowered":
       return {
         level: "info",

@@ -20,6 +20,7 @@ export {
   MARKS,
   placedLines,
   readSummary,
+  withoutProse,
 } from "./text/marks.ts";
 export { readableLines } from "./text/readable-summary.ts";
 export { isSecretName } from "./text/secret-rules.ts";

@@ -18,6 +18,7 @@ export type {
   Message,
   Model,
   ModelPrices,
+  ProviderSummary,
   StopReason,
   TextContent,
   ToolCall,

@@ -84,10 +84,26 @@ export interface BranchSummaryMessage {
   timestamp: number;
 }
 
+/** A summary that a provider made on its side. Only the model that it was made for gets it. */
+export interface ProviderSummary {
+  api: string;
+  provider: string;
+  model: string;
+  /** Sent back as they came, before all messages. */
+  items: readonly unknown[];
+  /** Size of the items in the context, in tokens. */
+  tokens: number;
+  /** True if only the provider can read it. Default: the prose of the summary has the same text. */
+  isSealed?: boolean | undefined;
+}
+
 /** The view of a `compaction` entry. */
 export interface CompactionSummaryMessage {
   role: "compactionSummary";
+  /** The prose and the carried data, for every model that does not get `provider`. */
   summary: string;
+  /** Replaces the prose for the model that it was made for. */
+  provider?: ProviderSummary | undefined;
   tokensBefore: number;
   /** True if the request offers the tool `recall`, so that the summary explains its ids. */
   offersRecall?: boolean | undefined;

@@ -4,6 +4,7 @@ import {
   type AssistantMessage,
   emptyUsage,
   type ModelPrices,
+  type ProviderSummary,
   type StopReason,
   type ToolCall,
   textHead,
@@ -39,6 +40,7 @@ export class AnswerBuilder {
   #firstTextEnd = "";
   #request: RequestSize | undefined;
   #ignoredUsage: IgnoredUsage | undefined;
+  #summary: ProviderSummary | undefined;
 
   constructor(model: CatalogueModel, timestamp: number) {
     this.#model = model;
@@ -62,6 +64,21 @@ export class AnswerBuilder {
   /** The latest usage of the server, if it is impossible. */
   get ignoredUsage(): IgnoredUsage | undefined {
     return this.#ignoredUsage;
+  }
+
+  /** The summary that the provider made on its side, if it was asked for one. */
+  get summary(): ProviderSummary | undefined {
+    return this.#summary;
+  }
+
+  /** Sets the summary of the provider. @param text its readable text; undefined for a sealed summary */
+  setSummary(
+    items: readonly unknown[],
+    { text, tokens }: { text: string | undefined; tokens: number },
+  ): void {
+    const { api, provider, id: model } = this.#model;
+    this.#summary = { api, provider, model, items, tokens, ...(text === undefined && { isSealed: true }) };
+    if (text !== undefined) this.message.content = [{ type: "text", text }];
   }
 
   /** The first event of an attempt. */

@@ -47,6 +47,7 @@ export class ModelClient {
       windows: new LearnedWindows(),
       refusedThinking: new RefusedThinking(),
       refusedImages: new RefusedImages(),
+      refusedSummaries: new WeakSet(),
       keys,
       policy: this.#policy,
       bodyless429IsOverflow,

@@ -1,4 +1,11 @@
-import type { AssistantMessage, ImageContent, Message, ToolCall, Usage } from "@bonsai-agent/messages";
+import type {
+  AssistantMessage,
+  ImageContent,
+  Message,
+  ProviderSummary,
+  ToolCall,
+  Usage,
+} from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "./model.ts";
 
 /** A tool as the model sees it. */
@@ -42,6 +49,11 @@ export interface ModelRequest {
   thinking?: ThinkingLevel | undefined;
   /** The same for all requests of a session, to find the cached prefix. */
   cacheKey?: string | undefined;
+  /**
+   * Asks for a compaction on the provider's side instead of an answer: the `done` event has the summary. `instructions`
+   * replace the provider's own, where it takes some. Only for models without a `whyNoProviderCompaction`.
+   */
+  compaction?: { instructions?: string | undefined } | undefined;
   /** Ends the request. Its stream ends with `error`, without a failure. */
   signal?: AbortSignal | undefined;
   /** Gets the body of the request. Returns the body to send. */
@@ -58,6 +70,8 @@ export interface ModelRequest {
    * replaces each image.
    */
   onRefusedImages?: ((images: readonly ImageContent[], line: string) => void) | undefined;
+  /** Called once the provider has accepted the request with the readable summary instead of the provider's own. */
+  onRefusedSummary?: ((summary: ProviderSummary) => void) | undefined;
   /** Called with notices. */
   onNotice?: ((notice: ModelNotice) => void) | undefined;
 }
@@ -80,7 +94,8 @@ export type StreamEvent =
   | { type: "thinking"; contentIndex: number; delta: string; message: AssistantMessage }
   /** A part of the arguments as JSON text. The last event of a call has `toolCall`. */
   | { type: "tool_call"; contentIndex: number; delta: string; toolCall?: ToolCall; message: AssistantMessage }
-  | { type: "done"; message: AssistantMessage }
+  /** `summary`: with `compaction` in the request. The message has its text if it is readable. */
+  | { type: "done"; message: AssistantMessage; summary?: ProviderSummary }
   /** `failure` is absent after an abort. `message` has the answer so far. */
   | { type: "error"; message: AssistantMessage; failure?: ModelFailure };
 
@@ -98,6 +113,7 @@ export type ModelNotice =
     }
   | { type: "repair"; repairs: readonly Repair[] }
   | { type: "image_refused"; provider: string; modelId: string; count: number; reason: string }
+  | { type: "summary_refused"; provider: string; modelId: string; reason: string }
   | { type: "output_cap_lowered"; fromTokens: number; toTokens: number }
   | { type: "window_learned"; fromTokens: number | undefined; toTokens: number }
   /** `isWithheld`: a content filter ended the answer. Otherwise the reason is unknown, and is notified once for each model. */

@@ -4,7 +4,10 @@ import type { ModelRequest, ProviderResponse, StreamEvent } from "./model-reques
 
 /** One attempt of a request: defaults filled in, messages repaired. `purpose` is for logs and scenario files only. */
 export interface ProviderCall
-  extends Pick<ModelRequest, "model" | "purpose" | "summaryKind" | "systemPrompt" | "tools" | "messages"> {
+  extends Pick<
+    ModelRequest,
+    "model" | "purpose" | "summaryKind" | "systemPrompt" | "tools" | "messages" | "compaction"
+  > {
   /** Undefined if none is needed. */
   apiKey: string | undefined;
   /** The cap of the answer in tokens, with thinking. */

@@ -180,6 +180,8 @@ export const customTypes = {
   undo: "bonsai.undo",
   /** Redoes an undone compaction. `data` is `{compactionId}`. */
   redo: "bonsai.redo",
+  /** Records that the provider refused its own summary of a compaction. `data` is `{compactionId}`. */
+  refusedSummary: "bonsai.refused_summary",
   /** Keeps the description that a list shows of a session. `data` is a SessionBlurb. */
   sessionBlurb: "bonsai.session_digest",
   /** Pins a text. `details` is `{text, line}`: the text, and the line for it in a summary. */

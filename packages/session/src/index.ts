@@ -30,6 +30,7 @@ export {
   type ProjectionItem,
   project,
 } from "./projection.ts";
+export { storedProviderSummary } from "./provider-summary.ts";
 export type { SessionTree } from "./read/tree.ts";
 export { Session } from "./session.ts";
 export {

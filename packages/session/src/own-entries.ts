@@ -36,6 +36,13 @@ export function compactionChange(entry: Entry): CompactionChange | undefined {
   return typeof compactionId === "string" ? { compactionId, isUndone } : undefined;
 }
 
+/** The compaction whose provider's summary was refused, as an entry records it. */
+export function refusedSummaryOf(entry: Entry): string | undefined {
+  if (entry.type !== "custom" || entry.customType !== customTypes.refusedSummary) return undefined;
+  const compactionId = isRecord(entry.data) ? entry.data.compactionId : undefined;
+  return typeof compactionId === "string" ? compactionId : undefined;
+}
+
 /** Finds the undone compactions of a path, from its leaf towards the root. The latest undo or redo of each counts. */
 export class UndoneCompactions {
   readonly #isUndone = new Map<string, boolean>();
@@ -63,6 +70,7 @@ const OWN_ENTRY_WORDS: ReadonlyMap<unknown, string> = new Map([
   [customTypes.undo, "undo of a compaction"],
   [customTypes.redo, "redo of a compaction"],
   [customTypes.beside, "record of a compaction"],
+  [customTypes.refusedSummary, "refusal of a provider's summary"],
   [customTypes.companion, "note for other programs"],
   [MESSAGE_TYPES.continue, "request to continue"],
   [MESSAGE_TYPES.runningWork, "note on background processes"],

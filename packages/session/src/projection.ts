@@ -11,7 +11,8 @@ import {
   type FormatFields,
 } from "./entry.ts";
 import { entryType, messageRole } from "./entry-types.ts";
-import { compactionChange, pinChange, UndoneCompactions } from "./own-entries.ts";
+import { compactionChange, pinChange, refusedSummaryOf, UndoneCompactions } from "./own-entries.ts";
+import { validProviderSummary } from "./provider-summary.ts";
 
 /** One message that the model sees, with the entry that it came from. */
 export interface ProjectionItem {
@@ -54,7 +55,20 @@ export function project(path: readonly Entry[], { without }: ProjectOptions = {}
     const item = projectEntry(entry, own.at(-1));
     if (item !== undefined) items.push(own.length > 1 ? { ...item, formerEdits: own.slice(0, -1) } : item);
   });
-  return compaction ? { items, compaction } : { items };
+  if (compaction === undefined) return { items };
+  return { items: withProviderSummary(items, compaction, visible), compaction };
+}
+
+/** Adds the provider's own summary to the message of the compaction. */
+function withProviderSummary(
+  items: ProjectionItem[],
+  compaction: CompactionEntry,
+  visible: readonly Entry[],
+): ProjectionItem[] {
+  const [first, ...rest] = items;
+  if (first?.message.role !== "compactionSummary") return items;
+  const provider = validProviderSummary(compaction, visible);
+  return provider === undefined ? items : [{ ...first, message: { ...first.message, provider } }, ...rest];
 }
 
 /** The contribution of an entry to the context; undefined for none. */
@@ -84,6 +98,7 @@ export function unmaskedMessage({ edit, entry, message, formerEdits = [] }: Proj
 /** True for an entry that changes how the model sees earlier entries, or other entries of the path. */
 export function changesView(entry: Entry): boolean {
   if (entry.type === "compaction" || entry.type === "context_edit") return true;
+  if (refusedSummaryOf(entry) !== undefined) return true;
   return compactionChange(entry) !== undefined || pinChange(entry) !== undefined;
 }
 
@@ -196,7 +211,8 @@ function hasLine(summary: string | undefined, line: string): boolean {
 
 /** True for an entry after which other programs may see another view than ours, unless companions follow. */
 export function needsCompanions(entry: Entry): boolean {
-  return entry.type !== "context_edit" && changesView(entry);
+  if (entry.type === "context_edit" || refusedSummaryOf(entry) !== undefined) return false;
+  return changesView(entry);
 }
 
 /**

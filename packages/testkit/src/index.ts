@@ -2,6 +2,11 @@ export { adversarialTexts } from "./adversarial-texts.ts";
 export { claudeCodeTranscript, codexTranscript, type TranscriptItem } from "./agent-transcripts.ts";
 export { anyText } from "./any-text.ts";
 export { type BenchTable, recordedSession } from "./bench.ts";
+export {
+  type CompactionServer,
+  type CompactionServerOptions,
+  compactionServer,
+} from "./compaction-server.ts";
 export { type DamageName, damagedSessions, damageFindings } from "./damaged-sessions.ts";
 export { everyRow } from "./every-row.ts";
 export { fewRuns } from "./few-runs.ts";

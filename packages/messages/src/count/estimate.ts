@@ -1,5 +1,6 @@
-import type { AssistantMessage, Message } from "../message.ts";
+import type { AssistantMessage, CompactionSummaryMessage, Message } from "../message.ts";
 import { userContent } from "../text/frames.ts";
+import { withoutProse } from "../text/marks.ts";
 import { contentBlocks, isRecord, jsonText } from "../text/text.ts";
 import { contextTokens, inputTokens, isPlausibleCount, outputTokens, type Usage } from "../usage.ts";
 
@@ -25,12 +26,21 @@ function messageTokens(message: Message, count: (text: string) => number): numbe
       return 0;
     case "bashExecution":
     case "branchSummary":
-    case "compactionSummary":
     case "custom":
       return contentTokens(userContent(message), count);
+    case "compactionSummary":
+      return summaryTokens(message, count);
     default:
       return contentTokens(message.content, count);
   }
+}
+
+/** The larger of the two forms: the next model may be another one. */
+function summaryTokens(message: CompactionSummaryMessage, count: (text: string) => number): number {
+  const readable = contentTokens(userContent(message), count);
+  if (message.provider === undefined) return readable;
+  const carried = contentTokens(userContent(withoutProse(message)), count);
+  return Math.max(readable, message.provider.tokens + carried);
 }
 
 function contentTokens(content: unknown, count: (text: string) => number): number {

@@ -1,5 +1,6 @@
 // The marks of a summary and its carry-over, and the escape of such marks in texts of others.
 
+import type { CompactionSummaryMessage } from "../message.ts";
 import { escapeWhere, FRAME_WORDS, FRAMES, REFERENCE, type Words, wordAt, wordsOf } from "./frames.ts";
 
 /** The marks of a stored summary and of a request for one. */
@@ -165,6 +166,13 @@ export function readSummary(summary: string, tags: readonly string[] = []): Summ
   for (const { begin } of SUMMARY_FRAMES) if (text.startsWith(begin)) text = text.slice(begin.length);
   for (const { end } of SUMMARY_FRAMES) if (text.endsWith(end)) text = text.slice(0, -end.length);
   return setApartIn(text.trim()) ?? blocksAtEnd(text.trim(), [...MARKS.tags, ...tags]);
+}
+
+/** A compaction's summary as it follows the provider's own: the carried data without the prose. */
+export function withoutProse(message: CompactionSummaryMessage): CompactionSummaryMessage {
+  const { provider: _, summary, ...rest } = message;
+  const at = `\n${summary}\n`.lastIndexOf(`\n${MARKS.carried}\n`);
+  return { ...rest, summary: at < 0 ? "" : summary.slice(at) };
 }
 
 /** Splits at the heading of the data; undefined if other text follows the heading. */

@@ -1,3 +1,4 @@
+import type { BetaCompactionBlockParam } from "@anthropic-ai/sdk/resources/beta/messages";
 import type {
   ContentBlockParam,
   ImageBlockParam,
@@ -6,6 +7,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import type { AssistantContent, Message, ToolResultMessage, UserContent } from "@bonsai-agent/messages";
 import { userContent } from "@bonsai-agent/messages/host";
+import { hasProviderSummary, summaryParts } from "../provider-summary.ts";
 import { type CallIds, wireCallId, wireToolName } from "../wire/fields.ts";
 
 /** A message of a request. A breakpoint can be set on each block. */
@@ -13,10 +15,9 @@ export type WireMessage =
   | { role: "user"; content: UserBlock[] }
   | { role: "assistant"; content: AssistantBlock[] };
 
-type AssistantBlock = Extract<
-  ContentBlockParam,
-  { type: "text" | "thinking" | "redacted_thinking" | "tool_use" }
->;
+type AssistantBlock =
+  | Extract<ContentBlockParam, { type: "text" | "thinking" | "redacted_thinking" | "tool_use" }>
+  | BetaCompactionBlockParam;
 
 /**
  * Converts a context for the Messages API: roles alternate, and results are first in their message. Pure and stable: the
@@ -24,14 +25,25 @@ type AssistantBlock = Extract<
  */
 export function anthropicContext(messages: readonly Message[]): WireMessage[] {
   const wire: WireMessage[] = [];
-  for (const message of messages) {
-    const next = wireMessage(message);
+  for (const message of messages.flatMap(wireMessages)) {
     const last = wire.at(-1);
-    if (next.content.length === 0) continue;
-    if (last?.role === next.role) (last.content as ContentBlockParam[]).push(...next.content);
-    else wire.push(next);
+    if (message.content.length === 0) continue;
+    if (last?.role === message.role && !isCompaction(last))
+      (last.content as unknown[]).push(...message.content);
+    else wire.push(message);
   }
   return wire.map((message) => (message.role === "user" ? resultsFirst(message) : message));
+}
+
+/** A message of one block, which stays alone and unchanged. */
+function isCompaction({ content }: WireMessage): boolean {
+  return content[0]?.type === "compaction";
+}
+
+function wireMessages(message: Message): WireMessage[] {
+  if (!hasProviderSummary(message)) return [wireMessage(message)];
+  const { items, carried } = summaryParts<BetaCompactionBlockParam>(message);
+  return [{ role: "assistant", content: [...items] }, wireMessage(carried)];
 }
 
 function wireMessage(message: Message): WireMessage {

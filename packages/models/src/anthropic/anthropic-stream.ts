@@ -1,13 +1,13 @@
 import type {
-  Message as AnthropicMessage,
-  ContentBlock,
-  MessageDeltaUsage,
-  RawContentBlockDelta,
-  RawMessageDeltaEvent,
-  RawMessageStreamEvent,
-  Usage,
-} from "@anthropic-ai/sdk/resources/messages";
-import { isRecord, jsonText } from "@bonsai-agent/messages";
+  BetaMessage as AnthropicMessage,
+  BetaContentBlock as ContentBlock,
+  BetaMessageDeltaUsage as MessageDeltaUsage,
+  BetaRawContentBlockDelta as RawContentBlockDelta,
+  BetaRawMessageDeltaEvent as RawMessageDeltaEvent,
+  BetaRawMessageStreamEvent as RawMessageStreamEvent,
+  BetaUsage as Usage,
+} from "@anthropic-ai/sdk/resources/beta/messages";
+import { isRecord, jsonText, tokenEstimator } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import { finishAnswer, finishWithoutReason } from "../failure/answer-end.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
@@ -30,10 +30,17 @@ export class AnthropicStream implements AnswerReading {
   /** Arguments that arrived before their call, by index. */
   readonly #early = new Map<number, RawContentBlockDelta[]>();
   #counts: TokenCounts = {};
+  /** Counts of compactions, which the other counts do not contain. */
+  #compactionCounts: TokenCounts = {};
+  /** The block of a compaction, as it came. */
+  #compaction: CompactionBlock | undefined;
+  readonly #isCompaction: boolean;
   isComplete = false;
 
-  constructor(answer: AnswerBuilder) {
+  /** @param options.isCompaction true if the request asked for a compaction instead of an answer. Default: false */
+  constructor(answer: AnswerBuilder, { isCompaction = false } = {}) {
     this.#answer = answer;
+    this.#isCompaction = isCompaction;
   }
 
   get isFinished(): boolean {
@@ -112,6 +119,9 @@ export class AnthropicStream implements AnswerReading {
       case "redacted_thinking":
         this.#answer.signThinking(undefined, textIn(block.data));
         break;
+      case "compaction":
+        this.#compaction = block;
+        break;
       case "tool_use":
         open.contentIndex = this.#answer.beginCall({ id: idIn(block.id), name: textIn(block.name) });
         yield this.#answer.callArguments(open.contentIndex, "");
@@ -137,8 +147,15 @@ export class AnthropicStream implements AnswerReading {
         if (textIn(delta.thinking)) yield this.#answer.thinking(delta.thinking);
         break;
       case "signature_delta":
-        this.#sign(open, delta.signature);
+        if (this.#compaction === undefined) this.#sign(open, delta.signature);
+        else this.#compaction.signature = delta.signature;
         break;
+      case "compaction_delta": {
+        // Its values are final. The block of the start event is empty.
+        const { type: _, ...values } = delta;
+        Object.assign(this.#compaction ?? {}, values);
+        break;
+      }
       case "input_json_delta":
         if (textIn(delta.partial_json)) yield* this.#arguments(open, delta.partial_json);
         break;
@@ -182,6 +199,7 @@ export class AnthropicStream implements AnswerReading {
   #count(usage: Usage | MessageDeltaUsage | null | undefined): void {
     if (typeof usage !== "object" || usage === null) return;
     const known = this.#counts;
+    if (Array.isArray(usage.iterations)) this.#compactionCounts = compactionCounts(usage.iterations);
     this.#counts = {
       ...known,
       input: highest(known.input, usage.input_tokens),
@@ -196,10 +214,29 @@ export class AnthropicStream implements AnswerReading {
         reasoning: highest(known.reasoning, usage.output_tokens_details.thinking_tokens),
       }),
     };
-    this.#answer.setUsage(this.#counts);
+    this.#answer.setUsage(summed(this.#counts, this.#compactionCounts));
+  }
+
+  /** Sets the summary of a compaction. @throws ProviderError if there is none */
+  #finishCompaction(reason: string): void {
+    const block = this.#compaction;
+    if (block === undefined || typeof block.content !== "string" || block.content.trim() === "")
+      throw new ProviderError({
+        kind: "refused",
+        code: "compaction_failed",
+        message: "The provider sent no summary.",
+        body: block,
+      });
+    const text = block.content;
+    this.#answer.setSummary([block], { text, tokens: tokenEstimator.text(text) });
+    this.#answer.stop("stop", reason);
   }
 
   #stop({ stop_reason: reason, stop_details: details }: RawMessageDeltaEvent.Delta): void {
+    if (this.#isCompaction && textIn(reason) !== "refusal") {
+      this.#finishCompaction(textIn(reason));
+      return;
+    }
     const hasCalls = this.#answer.message.content.some((block) => block.type === "toolCall");
     if (!textIn(reason)) {
       this.#answer.stop(hasCalls ? "toolUse" : "stop");
@@ -216,6 +253,34 @@ export class AnthropicStream implements AnswerReading {
         : "The answer reached the end of the model's context window (model_context_window_exceeded).";
     throw new ProviderError({ kind: "refused", code: reason, message, body: details ?? undefined });
   }
+}
+
+type CompactionBlock = Extract<ContentBlock, { type: "compaction" }>;
+
+type Iteration = NonNullable<Usage["iterations"]>[number];
+
+function compactionCounts(iterations: readonly Iteration[]): TokenCounts {
+  const passes = iterations.filter((each) => isRecord(each) && each.type === "compaction");
+  return passes.reduce(
+    (sum: TokenCounts, pass) =>
+      summed(sum, {
+        input: highest(undefined, pass.input_tokens),
+        output: highest(undefined, pass.output_tokens),
+        cacheRead: highest(undefined, pass.cache_read_input_tokens),
+        cacheWrite: highest(undefined, pass.cache_creation_input_tokens),
+        ...(pass.cache_creation && {
+          cacheWrite1h: highest(undefined, pass.cache_creation.ephemeral_1h_input_tokens),
+        }),
+      }),
+    {},
+  );
+}
+
+function summed(counts: TokenCounts, more: TokenCounts): TokenCounts {
+  const sum = { ...counts };
+  for (const [name, count] of Object.entries(more) as [keyof TokenCounts, number][])
+    (sum as Record<string, number>)[name] = ((counts[name] as number | undefined) ?? 0) + count;
+  return sum;
 }
 
 /** NaN for a value that is no count, which makes the whole usage impossible. */

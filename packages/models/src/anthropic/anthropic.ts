@@ -1,5 +1,6 @@
 import { Anthropic } from "@anthropic-ai/sdk";
 import { Stream } from "@anthropic-ai/sdk/core/streaming";
+import type { BetaCompactionConfig } from "@anthropic-ai/sdk/resources/beta/messages";
 import type {
   CacheControlEphemeral,
   MessageCreateParamsStreaming,
@@ -17,18 +18,37 @@ import { anthropicThinking } from "./anthropic-thinking.ts";
 /** The provider of the Anthropic Messages API, for Anthropic and compatible servers. */
 export function anthropicProvider(): Provider {
   return {
-    stream: (call, answer) =>
-      wireStream({
+    stream: (call, answer) => {
+      const request = anthropicRequest(call);
+      const isBeta = usesCompaction(request);
+      return wireStream({
         call,
-        path: "/v1/messages",
-        request: anthropicRequest(call),
-        reading: new AnthropicStream(answer),
-        client: (settings) => sdkClient(call, settings),
+        path: isBeta ? "/v1/messages?beta=true" : "/v1/messages",
+        request,
+        reading: new AnthropicStream(answer, { isCompaction: call.compaction !== undefined }),
+        client: (settings) => sdkClient(isBeta ? withBeta(call) : call, settings),
         parse: Stream.rawEvents,
         isError,
         endsWithDone: false,
-      }),
+      });
+    },
   };
+}
+
+/** The beta of compaction on demand. Each request with one of its blocks needs it too. */
+const COMPACTION_BETA = "compact-2026-09-04";
+
+function usesCompaction({ compaction, messages }: AnthropicRequest): boolean {
+  return compaction !== undefined || messages[0]?.content[0]?.type === "compaction";
+}
+
+/** Adds the beta to those of the model's own headers. */
+function withBeta(call: ProviderCall): ProviderCall {
+  const { headers = {} } = call.model;
+  const [name = "anthropic-beta", own] =
+    Object.entries(headers).find(([header]) => header.toLowerCase() === "anthropic-beta") ?? [];
+  const betas = own === undefined ? COMPACTION_BETA : `${own},${COMPACTION_BETA}`;
+  return { ...call, model: { ...call.model, headers: { ...headers, [name]: betas } } };
 }
 
 /** Other servers send an error without a type, as an object or as a sentence. */
@@ -72,8 +92,14 @@ const breakpoint: CacheControlEphemeral = { type: "ephemeral" };
  */
 const USER_BREAKPOINTS = 2;
 
+/** The body of a request. The fields of compaction are those of its beta. */
+type AnthropicRequest = Omit<MessageCreateParamsStreaming, "messages"> & {
+  messages: readonly WireMessage[];
+  compaction?: BetaCompactionConfig;
+};
+
 /** Makes the request. Pure. */
-export function anthropicRequest(call: ProviderCall): MessageCreateParamsStreaming {
+export function anthropicRequest(call: ProviderCall): AnthropicRequest {
   const { model, systemPrompt, tools, maxOutputTokens, thinking: level } = call;
   const messages = anthropicContext(call.messages);
   const isCached = !isOneOff(call);
@@ -91,7 +117,14 @@ export function anthropicRequest(call: ProviderCall): MessageCreateParamsStreami
       isTurnWithoutThinking: isTurnWithoutThinking(messages),
     }),
     messages: isCached ? withBreakpoints(messages) : messages,
+    ...(call.compaction && { compaction: compactionField(call.compaction) }),
   };
+}
+
+function compactionField({
+  instructions = "",
+}: NonNullable<ProviderCall["compaction"]>): BetaCompactionConfig {
+  return { type: "summarize", ...(instructions.trim() !== "" && { instructions }) };
 }
 
 /**

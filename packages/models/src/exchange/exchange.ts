@@ -30,6 +30,8 @@ export interface RequestHost {
   windows: LearnedWindows;
   refusedThinking: RefusedThinking;
   refusedImages: RefusedImages;
+  /** The items of refused providers' summaries. */
+  refusedSummaries: WeakSet<object>;
   keys: KeySource | undefined;
   policy: RetryPolicy;
   bodyless429IsOverflow: boolean;
@@ -72,7 +74,8 @@ export class Exchange {
       this.#notifyIgnoredUsage(answer.ignoredUsage);
       if (failure === undefined) {
         this.#noteAccepted(message);
-        yield { type: "done", message };
+        const { summary } = answer;
+        yield { type: "done", message, ...(summary && { summary }) };
         return;
       }
       const final = this.#isAborted ? "aborted" : await this.#remedyFor(failure, message.usage);
@@ -120,13 +123,14 @@ export class Exchange {
   async *#attempt(answer: AnswerBuilder): AsyncGenerator<StreamEvent, void, void> {
     const { signal } = this.#request;
     signal?.throwIfAborted();
-    const { refusedThinking, refusedImages, keys } = this.#host;
+    const { refusedThinking, refusedImages, refusedSummaries, keys } = this.#host;
     this.#sent ??= new SentRequest({
       request: this.#request,
       model: this.#model,
       apiKey: await requestKey(this.#model, keys, signal),
       without: refusedThinking.of(this.#request),
       refusedImages,
+      refusedSummaries,
       onRepairs: (repairs) => this.#notifyRepairs(repairs),
     });
     const sent = this.#sent;
@@ -138,10 +142,10 @@ export class Exchange {
   }
 
   #call(sent: SentRequest): Omit<ProviderCall, "signal" | "onAlive"> {
-    const { purpose, summaryKind, systemPrompt, tools, cacheKey } = this.#request;
+    const { purpose, summaryKind, systemPrompt, tools, cacheKey, compaction } = this.#request;
     const { onPayload, onResponse } = this.#request;
     return {
-      ...{ purpose, summaryKind, systemPrompt, tools, cacheKey },
+      ...{ purpose, summaryKind, systemPrompt, tools, cacheKey, compaction },
       model: withAuthHeader(this.#model, sent.apiKey),
       apiKey: sent.apiKey,
       messages: sent.messages,
@@ -188,6 +192,7 @@ export class Exchange {
 
   async #applyRemedy(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
     if (failure.status === 401) return this.#renewKey(failure);
+    if (this.#sent?.dropProviderSummary(failure)) return "again";
     switch (failure.kind) {
       case "outputCapTooLarge":
         return this.#lowerCap(failure);
@@ -204,6 +209,7 @@ export class Exchange {
   #noteAccepted({ rawStopReason }: AssistantMessage): void {
     if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
     this.#notifyOddEnd(rawStopReason);
+    this.#noteRefusedSummary();
     if (this.#sent?.omittedImages === undefined) return;
     const { images, reason, line } = this.#sent.omittedImages;
     this.#host.refusedImages.add(this.#model, images, line);
@@ -214,6 +220,19 @@ export class Exchange {
       ...this.#name,
       count: images.length,
       reason,
+    });
+  }
+
+  #noteRefusedSummary(): void {
+    const refused = this.#sent?.refusedSummary;
+    if (refused === undefined) return;
+    this.#host.refusedSummaries.add(refused.summary.items);
+    this.#request.onRefusedSummary?.(refused.summary);
+    this.#notify({
+      /** The provider refused its own summary of a compaction. Bonsai sent the readable one instead, and will from now on. */
+      type: "summary_refused",
+      ...this.#name,
+      reason: refused.reason,
     });
   }
 

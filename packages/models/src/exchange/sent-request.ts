@@ -5,6 +5,7 @@ import {
   inputTokens,
   jsonText,
   type Message,
+  type ProviderSummary,
   tokenEstimator,
 } from "@bonsai-agent/messages";
 import type { KeySource } from "../keys/keys.ts";
@@ -16,6 +17,12 @@ import {
   usualOutputCap,
 } from "../model.ts";
 import type { ModelFailure, ModelRequest, Repair } from "../model-request.ts";
+import {
+  blamesProviderSummary,
+  hasProviderSummary,
+  withoutProviderSummary,
+  withReadableSummaries,
+} from "../provider-summary.ts";
 import { repairMessages, repairOf } from "../repair/repair.ts";
 import { imagesOf, type RepairOptions, withoutImages, withoutOlderImages } from "../repair/repair-content.ts";
 import type { RefusedImages, WithoutThinking } from "./learned.ts";
@@ -29,6 +36,8 @@ interface SentRequestOptions {
   /** The thinking of this context that the provider has refused. */
   without: WithoutThinking | undefined;
   refusedImages: RefusedImages;
+  /** The items of refused providers' summaries. */
+  refusedSummaries: WeakSet<object>;
   onRepairs: (repairs: readonly Repair[]) => void;
 }
 
@@ -45,15 +54,19 @@ export class SentRequest {
   hasDroppedThinking = false;
   /** The images that were left out after a refusal. */
   omittedImages: OmittedImages | undefined;
+  /** The provider's own summary that was left out after a refusal, with the provider's words. */
+  refusedSummary: { summary: ProviderSummary; reason: string } | undefined;
   readonly #model: CatalogueModel;
   readonly #onRepairs: SentRequestOptions["onRepairs"];
 
-  constructor({ request, model, apiKey, without, refusedImages, onRepairs }: SentRequestOptions) {
+  constructor(options: SentRequestOptions) {
+    const { request, model, apiKey, without, refusedImages, refusedSummaries, onRepairs } = options;
     this.apiKey = apiKey;
     this.#model = model;
     this.#onRepairs = onRepairs;
     this.thinking = without?.isOff ? "off" : (request.thinking ?? "off");
-    this.messages = this.#repaired(refusedImages.without(request.messages, model), {
+    const readable = withReadableSummaries(request.messages, model, refusedSummaries);
+    this.messages = this.#repaired(refusedImages.without(readable, model), {
       prefixChangedAtMs: request.prefixChangedAtMs,
       dropThinkingUpToMs: without?.upToMs,
     });
@@ -100,6 +113,18 @@ export class SentRequest {
     this.hasDroppedThinking = true;
     this.thinking = "off";
     this.messages = messages;
+    return true;
+  }
+
+  /**
+   * Sends the readable summary instead of the provider's own, if the refusal is about that one. Returns false if the
+   * request has none.
+   */
+  dropProviderSummary(failure: ModelFailure): boolean {
+    const [first, ...rest] = this.messages;
+    if (!hasProviderSummary(first) || !blamesProviderSummary(failure)) return false;
+    this.messages = [withoutProviderSummary(first), ...rest];
+    this.refusedSummary = { summary: first.provider, reason: failure.message };
     return true;
   }
 

@@ -9,6 +9,7 @@ import {
 } from "@bonsai-agent/messages";
 import { userContent } from "@bonsai-agent/messages/host";
 import type {
+  ResponseCompactParams,
   ResponseCreateParamsStreaming,
   ResponseFunctionCallOutputItemList,
   ResponseInputItem,
@@ -16,7 +17,9 @@ import type {
 } from "openai/resources/responses/responses";
 import { isOwnAnswer } from "../model.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
+import { hasProviderSummary, summaryParts } from "../provider-summary.ts";
 import { wireCallId, wireToolName } from "../wire/fields.ts";
+import { CompactedAnswer } from "./openai-compaction.ts";
 import { ResponsesAnswer } from "./openai-responses-answer.ts";
 import { openAiServer, responsesThinking } from "./openai-servers.ts";
 import {
@@ -32,12 +35,19 @@ import {
 export function openaiResponsesProvider(): Provider {
   return {
     stream: (call, answer) =>
-      openAiStream({
-        call,
-        path: "/responses",
-        request: responsesRequest(call),
-        reading: new ResponsesAnswer(answer),
-      }),
+      call.compaction === undefined
+        ? openAiStream({
+            call,
+            path: "/responses",
+            request: responsesRequest(call),
+            reading: new ResponsesAnswer(answer),
+          })
+        : openAiStream({
+            call,
+            path: "/responses/compact",
+            request: compactRequest(call),
+            reading: new CompactedAnswer(answer),
+          }),
   };
 }
 
@@ -70,6 +80,15 @@ export function responsesRequest(call: ProviderCall): ResponseCreateParamsStream
   };
 }
 
+/** Makes a request for a compaction. The API takes neither tools nor a prompt of our own. */
+export function compactRequest({ model, messages, cacheKey }: ProviderCall): ResponseCompactParams {
+  return {
+    model: model.id,
+    input: responsesInput(messages, { model, server: openAiServer(model) }),
+    ...(cacheKey !== undefined && { prompt_cache_key: shortKey(cacheKey) }),
+  };
+}
+
 function shortKey(cacheKey: string): string {
   return cacheKey.length <= MAX_CACHE_KEY_CHARS
     ? cacheKey
@@ -84,7 +103,8 @@ function responsesInput(messages: readonly Message[], options: ConvertOptions): 
     if (waiting.length > 0) items.push({ role: "user", content: inputContent(waiting) });
     waiting = [];
   };
-  for (const message of messages) {
+  for (const given of messages) {
+    const message = withItems(given, items);
     if (message.role === "toolResult") {
       items.push(callOutput(message, options));
       if (!options.server.takesImagesInResults) waiting.push(...imagesOfResults(resultParts(message).images));
@@ -97,6 +117,14 @@ function responsesInput(messages: readonly Message[], options: ConvertOptions): 
   }
   flush();
   return items;
+}
+
+/** Adds the items of a provider's summary, which is first. Returns the rest of the message. */
+function withItems(message: Message, items: ResponseInputItem[]): Message {
+  if (!hasProviderSummary(message)) return message;
+  const { items: own, carried } = summaryParts<ResponseInputItem>(message);
+  items.push(...own);
+  return carried;
 }
 
 function inputContent(parts: readonly UserContent[]): ResponseInputMessageContentList {

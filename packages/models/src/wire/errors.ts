@@ -138,8 +138,9 @@ function shown(body: unknown): string | undefined {
 }
 
 /** Servers with the HTTP status in `code` name the failure in `type` or `status`. The type "error" names none. */
-function codeText({ code, type, status }: Record<string, unknown>): string | undefined {
-  const own = text(code);
+function codeText({ code, type, status, details }: Record<string, unknown>): string | undefined {
+  // Anthropic's `type` names a class of failures; its details name the failure.
+  const own = text(code) ?? (isRecord(details) ? text(details.error_code) : undefined);
   if (own !== undefined && !/^[45]\d\d$/.test(own)) return own;
   const kind = ["None", "error"].includes(String(type)) ? undefined : text(type);
   return kind ?? (typeof status === "string" ? status : undefined) ?? own;
