@@ -22,7 +22,7 @@ const browser = ["packages/page/test/browser/*.test.ts"];
 const slowBrowser = ["packages/page/test/browser/*.slow.ts"];
 
 // The conditions of Node: with "module", some packages give builds that only a bundler can read.
-const conditions = ["@bonsai-agent/source", "node", "import", "default"];
+const conditions = ["@bonsai-agent/source", "node", "default"];
 
 export default defineConfig(({ mode }) => ({
   ssr: { resolve: { conditions, externalConditions: ["@bonsai-agent/source"] } },

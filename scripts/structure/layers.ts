@@ -15,7 +15,7 @@ const ORDER: Order = {
     ...[
       ["messages", "lifecycle"],
       ["session", "models"],
-      ["compaction", "testkit"],
+      ["compaction", "testkit", "postgres"],
     ],
     ...[["agent", "transcripts", "lab", "compact"], ["page", "extension"], "pi-adapter", "cli"],
   ],
@@ -28,6 +28,11 @@ const ORDER: Order = {
     ...["projection.ts", "usage-counter.ts", "store", "read", "doctor", "notices.ts"],
     ...["continued-copy.ts", "session.ts", "hidden.ts", "session-summary.ts", "fork.ts"],
     ...["open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
+  ],
+  "packages/postgres/src": [
+    ...["database.ts", "schema.ts", "segment.ts", "lines.ts", "refusals.ts", "lease.ts", "listing.ts"],
+    ...["working-copy.ts", "history-loader.ts", "history-worker.ts", "shipper.ts", "shared-store.ts"],
+    ...["watch.ts", "shared-sessions.ts", "index.ts"],
   ],
   "packages/compaction/src": [
     ...["details.ts", "record", "summariser.ts", "settings.ts", "plan", "carry", "events.ts", "ladder"],

@@ -6,5 +6,6 @@ export { asStored, compactionChange, isLeafRecord, UndoneCompactions } from "./o
 export { editedMessage, projectEntry, unmaskedMessage } from "./projection.ts";
 export { sqlite } from "./search/index-database.ts";
 export { sessionFiles } from "./session-list.ts";
-export { summarizeSession } from "./session-summary.ts";
-export { NewFile, writeSessionFile } from "./store/new-file.ts";
+export { summarizeSession, userWords } from "./session-summary.ts";
+export { readFrom } from "./store/jsonl-store.ts";
+export { makeFolder, NewFile, writeNewFile, writeSessionFile } from "./store/new-file.ts";

@@ -45,5 +45,12 @@ export {
   newSessionFile,
   sessionFolder,
 } from "./store/new-file.ts";
-export { MemoryStore, type SessionStore } from "./store/store.ts";
+export {
+  type CallEffects,
+  type CallLedger,
+  type CallState,
+  type LedgerCall,
+  MemoryStore,
+  type SessionStore,
+} from "./store/store.ts";
 export { answeringModel, UsageCounter } from "./usage-counter.ts";

@@ -154,7 +154,8 @@ function isBlurb({ bytes, start, end, lengthBytes }: Line): boolean {
   return bytes.subarray(start, Math.min(end, start + LINE_HEAD_BYTES)).includes(BLURB_TYPE);
 }
 
-function userWords(line: unknown): string | undefined {
+/** The beginning of a user's message, on one line; undefined for any other line of a session file. */
+export function userWords(line: unknown): string | undefined {
   if (!isRecord(line) || !isRecord(line.message) || line.message.role !== "user") return undefined;
   const words = typedText(line.message).replaceAll(/\s+/g, " ").trim();
   return words === ""

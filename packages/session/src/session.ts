@@ -276,12 +276,14 @@ export class Session {
     return recentSettings(this.tail(leafId));
   }
 
-  /**
-   * All problems of the file, in file order. Reads and parses all of it.
-   * @param visit called with each entry, for a caller that needs all of them too. Default: none
-   */
+  /** All problems of the file, in file order. Reads and parses all of it. @param visit called with each entry */
   problems(visit?: (entry: Entry) => void): Problem[] {
     return findProblems(this.#reader, visit);
+  }
+
+  /** Resolves when other hosts can read every appended entry. @throws BonsaiError `session_lease_lost`, as a rejection */
+  async durable(): Promise<void> {
+    await this.#reader.store.durable?.();
   }
 
   /** Ends the use of the file; a second call does nothing. */
@@ -289,7 +291,6 @@ export class Session {
     this.#lookForForeign();
     this.#keepLeaf();
     this.#appended = false;
-    this.#failedBytes = undefined;
     this.#reader.store.close();
   }
 
@@ -344,9 +345,11 @@ export class Session {
     const last = unacknowledged.at(-1);
     const leafId = last === undefined ? this.#leafId : leafAfter(last);
     const [leafRecord] = this.#writer.make([LEAF_RECORD], leafId);
-    const held = this.#heldView?.entries ?? [];
-    const own = [...this.#writer.ownEntries, ...unacknowledged];
-    const lost = { header: this.#header, store, held, own, leafRecord: leafRecord! };
+    const entries = {
+      held: this.#heldView?.entries ?? [],
+      own: [...this.#writer.ownEntries, ...unacknowledged],
+    };
+    const lost = { header: this.#header, store, ...entries, leafRecord: leafRecord! };
     store.continueInCopy!((fd) => writeRestoredCopy(fd, { ...lost, lastId: last?.id ?? leafId }));
     this.#reader.forget();
     // Without a view, no memory restores a lost leaf.

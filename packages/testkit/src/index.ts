@@ -37,6 +37,7 @@ export {
   type OAuthServerOptions,
   oauthServer,
 } from "./oauth-server.ts";
+export { type PostgresServer, startPostgres } from "./postgres-server.ts";
 export { type ProviderContext, providerContexts } from "./provider-contexts.ts";
 export { type TreeOptions, treeArbitrary } from "./tree-arbitrary.ts";
 export { type Script, scripts, writtenTurns } from "./written-turns.ts";

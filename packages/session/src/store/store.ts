@@ -1,5 +1,26 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 
+/** How a call may be repeated: it changes nothing, a repetition changes nothing more, or it must run once. */
+export type CallEffects = "none" | "idempotent" | "once";
+
+/** The steps of one call in the ledger. */
+export type CallState = "asked" | "started" | "settled";
+
+/** One call of a tool, by an id that the session has once. */
+export interface LedgerCall {
+  id: string;
+  tool: string;
+  effects: CallEffects;
+}
+
+/** Records the calls of tools, so that another host knows after a crash if a call may have run. */
+export interface CallLedger {
+  /** Notes a step. It is stored together with the entries that were appended before. */
+  note(call: LedgerCall, state: CallState): void;
+  /** The stored state; undefined for a call that was never noted. Read it before the first note. */
+  state(id: string): Promise<CallState | undefined>;
+}
+
 /**
  * The stored bytes of one session. Synchronous on purpose: an append is one write, and a session's memory
  * changes only after it succeeded. `sessionStoreCases` in `@bonsai-agent/session/store-conformance` is the
@@ -32,6 +53,14 @@ export interface SessionStore {
    * @throws BonsaiError `session_not_created`: then nothing changed
    */
   continueInCopy?(write: (fd: number) => void): void;
+  /**
+   * Resolves when everything appended and noted is stored for other hosts, and this host may still write. Left out by
+   * stores of one host.
+   * @throws BonsaiError `session_lease_lost`, as a rejection
+   */
+  durable?(): Promise<void>;
+  /** Left out by stores of one host. */
+  readonly ledger?: CallLedger;
   /** Ends the use of the store; a second call does nothing. */
   close(): void;
 }

