@@ -10,7 +10,7 @@ import {
 } from "@bonsai-agent/session";
 import type { MessageFormat } from "./formats.ts";
 import type { MessageList } from "./message-list.ts";
-import { type CompactState, fingerprintOf, placeAfter, sealState } from "./state.ts";
+import { type CompactState, fingerprintOf, sealState } from "./state.ts";
 
 interface ListSessionOptions {
   list: MessageList;
@@ -51,11 +51,10 @@ export class ListSession {
     if (!isChanged && session === undefined) return { messages, state: state ?? null };
     if (compaction === undefined && edited.length === 0) return { messages, state: null };
     const { summary = "", tokensBefore = 0, details } = compaction ?? {};
-    const before = list.entries.slice(0, firstKept).map(({ message }) => message);
     const sealed = sealState({
       format,
       ...(compaction && { compaction: { summary, tokensBefore, details } }),
-      kept: placeAfter(list.start, before),
+      kept: list.placeOf(firstKept),
       keptMessages: isChanged ? kept.length : (state?.keptMessages ?? 0),
       edits: edited.map((item) => {
         const of = fingerprintOf(list.entries[indexOf(item)]!.message);

@@ -1,7 +1,7 @@
 import { messageText } from "@bonsai-agent/messages";
 import { userContent } from "@bonsai-agent/messages/host";
 import type { StoredMessage } from "@bonsai-agent/session";
-import { type CompactState, foreignState, type Place, placeAfter, START } from "./state.ts";
+import { type CompactState, foreignState, type Place, placeAfterMessage, START } from "./state.ts";
 import { type Format, field, type Unit, type UnitEntry, unitsOf } from "./units.ts";
 
 /** The model's view of a list: the summary, the entry after it, and the changed texts by entry. */
@@ -33,14 +33,22 @@ export class MessageList {
     this.#format = format;
     this.#summary = state?.compaction?.summary;
     this.start = state?.kept ?? START;
-    const shownUnits = this.#summary === undefined ? 0 : unitsUntilSummary(units, this.#summary, format);
-    const from = shownUnits || coveredUnits(units, this.start);
-    this.#head = shownUnits > 0 ? originalsOf(units.slice(0, from)) : undefined;
-    this.#fixed = fixedOf(units.slice(0, from));
-    this.#units = units.slice(from);
+    const shown = this.#summary === undefined ? 0 : unitsUntilSummary(units, this.#summary, format);
+    this.#head = shown > 0 ? originalsOf(units.slice(0, shown)) : undefined;
+    const before = this.#head ?? given.slice(0, coveredMessages(given, this.start, format));
+    this.#fixed = fixedOf(unitsOf(before, format));
+    // An answer after the covered messages is never joined with them.
+    this.#units = unitsOf(given.slice(before.length), format);
     this.entries = this.#units.flatMap(({ entries = [] }, unit) =>
       entries.map((each) => ({ ...each, unit })),
     );
+  }
+
+  /** The place of an entry in the conversation. */
+  placeOf(entry: number): Place {
+    const unit = this.entries[entry]?.unit ?? this.#units.length;
+    const before = originalsOf(this.#units.slice(0, unit));
+    return before.reduce<Place>((place, message) => placeAfter(place, message, this.#format), this.start);
   }
 
   /** The messages of a view. Returns the given array if the view changes nothing. */
@@ -111,18 +119,20 @@ function unitsUntilSummary(units: readonly Unit[], summary: string, { acknowledg
   return isText("assistant", acknowledgement)(units[end]) ? end + 1 : end;
 }
 
-/** The number of units before a place, in a list of the whole conversation. */
-function coveredUnits(units: readonly Unit[], { messages, fingerprint }: Place): number {
+/** The number of messages before a place, in a list of the whole conversation. */
+function coveredMessages(given: readonly object[], { messages, fingerprint }: Place, format: Format): number {
   let place = START;
   let at = 0;
-  while (place.messages < messages && at < units.length) {
-    const entries = units[at]!.entries ?? [];
-    place = placeAfter(
-      place,
-      entries.map(({ message }) => message),
-    );
+  while (place.messages < messages && at < given.length) {
+    place = placeAfter(place, given[at]!, format);
     at += 1;
   }
   if (place.fingerprint === fingerprint) return at;
   throw foreignState("Its first messages are missing or different.");
+}
+
+/** The place after one more message. Reads it alone, because later messages can join its unit. */
+function placeAfter(place: Place, original: object, format: Format): Place {
+  const [unit] = unitsOf([original], format);
+  return (unit?.entries ?? []).reduce((before, { message }) => placeAfterMessage(before, message), place);
 }

@@ -76,13 +76,8 @@ export function fingerprintOf(message: Message): string {
   return [message.role, ...calls, hasImage ? "" : messageText(message).slice(0, FINGERPRINT_CHARS)].join(" ");
 }
 
-/** The place after more messages. */
-export function placeAfter(place: Place, messages: readonly Message[]): Place {
-  const fingerprint = messages.reduce(
-    (before, each) => hash(`${before}\n${fingerprintOf(each)}`),
-    place.fingerprint,
-  );
-  return { messages: place.messages + messages.length, fingerprint };
+export function placeAfterMessage({ messages, fingerprint }: Place, message: Message): Place {
+  return { messages: messages + 1, fingerprint: hash(`${fingerprint}\n${fingerprintOf(message)}`) };
 }
 
 /** Sorts keys: databases change their order. */

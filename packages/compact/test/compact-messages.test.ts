@@ -3,7 +3,7 @@ import { createSession } from "@bonsai-agent/session";
 import type { ModelMessage } from "ai";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { expect, test } from "vitest";
-import { compactMessages, type MessageFormat } from "../src/index.ts";
+import { type CompactState, compactMessages, type MessageFormat } from "../src/index.ts";
 
 const settings = { window: 8_000 };
 
@@ -308,5 +308,24 @@ test("a deferred result of the provider's tool stays with its call", async () =>
     });
     const kept = deferred.filter((message) => after.includes(message));
     expect([0, deferred.length]).toContain(kept.length);
+  }
+});
+
+test("after compactions that keep nothing, the full list shows each later answer", async () => {
+  const items: ResponseInputItem[] = [{ role: "user", content: "Mend the parser." }];
+  const keepNothing = { window: 1e6, keepRecentTokens: 0 };
+  let state = null as CompactState | null;
+  for (const name of ["first", "second", "third"]) {
+    const content = `${"The parser reads each line twice. ".repeat(400)}${name}`;
+    const answer: ResponseInputItem = { role: "assistant", content };
+    items.push(answer);
+    const options = { messages: items, format: "openai-responses", settings: keepNothing } as const;
+    const shown = await compactMessages({ ...options, state });
+    expect(shown.messages.length).toBe(2);
+    expect(shown.messages[1] === answer).toBe(true);
+    const { messages, report, ...next } = await compactMessages({ ...options, state, reason: "manual" });
+    expect(report.status).toBe("compacted");
+    expect(messages.includes(answer)).toBe(false);
+    state = next.state;
   }
 });
