@@ -29,6 +29,7 @@ export default function todo(bonsai: ExtensionAPI): void {
   bonsai.registerTool(
     defineTool({
       name: "todo",
+      effects: "idempotent",
       label: "To-do list",
       description:
         "Keeps a to-do list. For a task with several steps, add each step and mark it done as soon as you finish it. If you are unsure about the steps, use the action list. Each result shows the whole list.",

@@ -19,6 +19,8 @@ export interface ListedTool {
   inputSchema: Readonly<Record<string, unknown>>;
   /** An unchecked claim of the server. */
   isReadOnly: boolean;
+  /** A second call changes nothing more. */
+  isIdempotent: boolean;
   /** Estimated cost in each request. */
   tokens: number;
 }
@@ -141,6 +143,7 @@ function readTool(item: unknown): ListedTool | string {
     ...declared,
     ...(typeof label === "string" && { title: plainLine(label, 80) }),
     isReadOnly: annotations.readOnlyHint === true,
+    isIdempotent: annotations.idempotentHint === true,
     tokens: tokenEstimator.text(JSON.stringify(declared)),
   };
 }

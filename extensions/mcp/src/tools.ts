@@ -62,8 +62,8 @@ export class McpTools {
     this.#tools.update(
       new Map(
         wanted.map((tool) => {
-          const { name, label, description, parameters, executionMode } = tool;
-          const mark = [label, description, parameters, executionMode];
+          const { name, label, description, parameters, executionMode, effects } = tool;
+          const mark = [label, description, parameters, executionMode, effects];
           return [name, { mark, register: () => this.#register(tool) }];
         }),
       ),
@@ -90,6 +90,7 @@ export class McpTools {
       checksArguments: true,
       // Tools that only read can run side by side. Other calls may depend on the one before.
       executionMode: listed.isReadOnly ? "parallel" : "sequential",
+      effects: listed.isReadOnly ? "none" : listed.isIdempotent ? "idempotent" : "once",
       execute: (_id, args, signal, onUpdate) =>
         this.#call(name, args as Record<string, unknown>, { signal, onUpdate }),
     };
@@ -125,6 +126,7 @@ export class McpTools {
       .map(({ name, config }) => (config.description ? `${name} (${plainLine(config.description)})` : name));
     return {
       name: "mcp_search",
+      effects: "none",
       label: "Search MCP tools",
       description: `Searches the tools of the MCP servers ${names.join(", ")} by keywords. Returns names, descriptions and parameters. Call a tool with mcp_call.`,
       parameters: searchParameters,

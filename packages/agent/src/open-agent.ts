@@ -20,7 +20,7 @@ import type { ConfirmPath } from "./tools/path-guard.ts";
 import type { CommandOperations } from "./tools/shell-command.ts";
 import type { Tool } from "./tools/tool-registry.ts";
 
-/** Options of an agent with the built-in tools. Sub-agents have the same, except `expandInput`, `confirmMoreRequests` and `reviewCompaction`. */
+/** Options of an agent with the built-in tools. Sub-agents have the same, except `expandInput`, `confirmMoreRequests`, `reviewCompaction` and `durability`. */
 export interface OpenAgentOptions
   extends Pick<
     AgentOptions,
@@ -29,6 +29,7 @@ export interface OpenAgentOptions
     | "models"
     | "model"
     | "lifecycle"
+    | "durability"
     | "excludedTools"
     | "onNotice"
     | "expandInput"
@@ -79,7 +80,9 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   const stopReporting = isSubAgent ? () => {} : reportRunningWork(lifecycle, session);
   const agent: Agent = new Agent({
     ...{ session, models, model, settings, cwd, lifecycle, excludedTools, isSubAgent, onNotice },
-    ...(isSubAgent ? {} : { expandInput, confirmMoreRequests, reviewCompaction }),
+    ...(isSubAgent
+      ? {}
+      : { expandInput, confirmMoreRequests, reviewCompaction, durability: options.durability }),
     tools: toolsFor(options, lifecycle, { instructions, search, skills: currentSkills, parent: () => agent }),
     renewPrompt: () => instructions.renew(),
     systemPrompt: (tools) =>

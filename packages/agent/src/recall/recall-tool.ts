@@ -47,6 +47,7 @@ export function recallTool(options: RecallToolOptions): Tool {
   const { session, settings } = options;
   return defineTool({
     name: RECALL_TOOL,
+    effects: "none",
     label: "Recall",
     description: DESCRIPTION,
     parameters,

@@ -10,6 +10,7 @@ import { overheadTexts, type PromptChange, SystemPromptInUse } from "../prompt/s
 import type { AgentSettings } from "../settings.ts";
 import { shellCommand } from "../tools/shell-command.ts";
 import { type Tool, ToolRegistry } from "../tools/tool-registry.ts";
+import { DurableWork } from "./durable-work.ts";
 import { type ConfirmMoreRequests, type ExpandInput, InputQueue, type RunFollower } from "./queue.ts";
 import { modelSummariser, PromptCache } from "./summariser.ts";
 
@@ -34,6 +35,11 @@ export interface AgentOptions {
   renewPrompt?: (() => Promise<PromptChange | undefined>) | undefined;
   /** True: no threshold compaction, no sub-agents of its own, and no title. Default false. */
   isSubAgent?: boolean | undefined;
+  /**
+   * "shared": the agent waits until a session in a database is stored before a request leaves, before a tool with effects
+   * starts and before it answers, and records tool calls in the session's ledger. Default: the session's own durability.
+   */
+  durability?: "shared" | undefined;
   /** The commands that the user types after `!` run here. Default: the session's folder. */
   cwd?: string;
   /** Runs these commands. Default: a shell of this machine. */
@@ -60,6 +66,7 @@ export interface AgentParts
     Pick<AgentOptions, "settings" | "expandInput" | "confirmMoreRequests"> {
   readonly events: AgentEvents;
   readonly abortGrace: AbortGrace;
+  readonly durableWork: DurableWork;
   readonly handlerCalls: HandlerCalls;
   readonly tools: ToolRegistry;
   readonly queue: InputQueue;
@@ -98,6 +105,7 @@ export function agentParts(options: AgentOptions): AgentParts {
   const systemPrompt = new SystemPromptInUse(makePrompt, options.renewPrompt);
   const known = {
     ...{ session, models, settings, onNotice, now, events, abortGrace, handlerCalls, tools, selection },
+    durableWork: new DurableWork(session, options.durability),
     ...{ cwd, shell, promptCache, systemPrompt, expandInput, confirmMoreRequests, queue: new InputQueue() },
     summariser: modelSummariser({
       ...{ models, selection, session, promptCache, now },

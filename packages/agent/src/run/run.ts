@@ -6,7 +6,6 @@ import {
   contentText,
   type ImageContent,
   type Message,
-  type ToolCall,
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
@@ -16,6 +15,7 @@ import { messageOf } from "../notice.ts";
 import { resultMessage } from "../tools/tool-registry.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import {
+  type Answer,
   type Recorded,
   recordCustom,
   recordMessage,
@@ -25,6 +25,7 @@ import {
   restoreImages,
 } from "./answer.ts";
 import type { Recovery, RunCompactions } from "./compactions.ts";
+import type { AnsweredCall } from "./durable-work.ts";
 import {
   isMessage,
   preparedInput,
@@ -109,7 +110,7 @@ const NO_RESULT = "No result: the work stopped before this call ended.";
 
 /** Stores the start of the run, so that it is on disk before the first request, then runs the loop. */
 async function resultOf(options: RunOptions, { start, custom }: Opening): Promise<RunResult> {
-  const { parts, start: given } = options;
+  const { parts, start: given, signal } = options;
   const loop = new RunLoop(options);
   let isStored = false;
   try {
@@ -124,7 +125,9 @@ async function resultOf(options: RunOptions, { start, custom }: Opening): Promis
     isStored = true;
     if (!isMessage(start)) await recordWithPrompt(parts);
     for (const message of custom) await recordCustom(parts, message);
-    return { ...(await loop.run()), answer: loop.answer };
+    const result = await loop.run();
+    if (!signal.aborted) await parts.durableWork.stored(signal);
+    return { ...result, answer: loop.answer };
   } catch (error) {
     const isExpanded = !isMessage(start) && start.typed !== undefined;
     const unsent = isStored ? {} : unsentTexts(parts, isExpanded ? given : start);
@@ -133,12 +136,15 @@ async function resultOf(options: RunOptions, { start, custom }: Opening): Promis
 }
 
 /** The result of a call that the end of the program interrupted. */
-async function interruptedResult({ tools, now }: AgentParts, call: ToolCall): Promise<ToolResultMessage> {
-  const state = await tools
-    .get(call.name)
-    ?.interrupted?.(call)
-    .catch(() => undefined);
-  const text = state === undefined ? NO_RESULT : `${NO_RESULT} ${state.text}`;
+async function interruptedResult(
+  { tools, durableWork, now }: AgentParts,
+  open: AnsweredCall,
+): Promise<ToolResultMessage> {
+  const { call } = open;
+  const tool = tools.get(call.name);
+  const state = await tool?.interrupted?.(call).catch(() => undefined);
+  const known = [await durableWork.interrupted(open, tool), state?.text];
+  const text = [NO_RESULT, ...known.filter((each) => each !== undefined)].join(" ");
   const content = [{ type: "text" as const, text }];
   return resultMessage(call, { content, details: state?.details, isError: true }, now());
 }
@@ -181,7 +187,7 @@ function messagesSince(session: Session, entryId: string | null): Message[] {
 }
 
 /** Calls of the latest answer without a result: the program ended while the tools ran, or the leaf was moved. */
-function openCalls(session: Session): ToolCall[] {
+function openCalls(session: Session): AnsweredCall[] {
   const { items } = session.projection();
   const at = items.findLastIndex(({ message }) => message.role === "assistant");
   const answer = items[at]?.message as AssistantMessage | undefined;
@@ -189,7 +195,8 @@ function openCalls(session: Session): ToolCall[] {
   const answered = new Set(
     items.slice(at + 1).flatMap(({ message }) => (message.role === "toolResult" ? [message.toolCallId] : [])),
   );
-  return callsIn(answer).filter((call) => !answered.has(call.id));
+  const { entryId } = items[at]!;
+  return callsIn(answer).flatMap((call) => (answered.has(call.id) ? [] : [{ call, entryId }]));
 }
 
 /**
@@ -289,10 +296,11 @@ class RunLoop {
     const notSendable = await compaction.fitBeforeSending(signal);
     if (notSendable !== undefined) return this.#afterRecovery(notSendable);
     await this.beginTurn();
+    if (!(await this.#isStored())) return aborted;
     const answer = await requestAnswer(parts, signal);
     this.answer = answer.message;
     const results: Recorded<ToolResultMessage>[] = [];
-    const isLast = answer.status !== "good" || (await this.#runTools(answer.message, results));
+    const isLast = answer.status !== "good" || (await this.#runTools(answer, results));
     const turnIndex = this.#turnIndex++;
     this.#isInTurn = false;
     await parts.events.notify("turn_end", {
@@ -308,15 +316,27 @@ class RunLoop {
     return results.length > 0 && !isLast ? "results" : "stopped";
   }
 
+  /** Waits until the context of the next request is stored. Returns false after an abort. */
+  async #isStored(): Promise<boolean> {
+    const { parts, signal } = this.#options;
+    try {
+      await parts.durableWork.stored(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    return !signal.aborted;
+  }
+
   /** After an abort, each call gets a result too. Returns true if the run needs no further request. */
-  #runTools(answer: AssistantMessage, results: Recorded<ToolResultMessage>[]): Promise<boolean> {
+  #runTools({ message, entryId }: Answer, results: Recorded<ToolResultMessage>[]): Promise<boolean> {
     const { parts, signal } = this.#options;
     parts.controller.answerArrived();
     this.#triedOtherModel = false;
     const onResult = async (result: ToolResultMessage) => {
       results.push(await recordResult(parts, result));
     };
-    return runToolBatch(parts, callsIn(answer), signal, onResult);
+    const calls = callsIn(message).map((call) => ({ call, entryId }));
+    return runToolBatch(parts, calls, signal, onResult);
   }
 
   /** A text that cannot be expanded waits again, and is `unsent` at the end of the run. */

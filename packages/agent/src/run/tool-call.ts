@@ -1,4 +1,4 @@
-import { isRecord, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
+import { isRecord, type ToolResultMessage } from "@bonsai-agent/messages";
 import { deepCopy, raceAbort } from "@bonsai-agent/messages/host";
 import { malformedArguments } from "@bonsai-agent/models/host";
 import { z } from "zod";
@@ -15,6 +15,7 @@ import {
   type ToolResult,
 } from "../tools/tool-registry.ts";
 import type { AgentParts } from "./agent-parts.ts";
+import type { AnsweredCall } from "./durable-work.ts";
 
 /**
  * Runs the calls of one answer in parallel, except for sequential tools. Every call gets exactly one result, also after
@@ -24,21 +25,24 @@ import type { AgentParts } from "./agent-parts.ts";
  */
 export async function runToolBatch(
   parts: AgentParts,
-  calls: readonly ToolCall[],
+  calls: readonly AnsweredCall[],
   outer: AbortSignal,
   onResult: (result: ToolResultMessage) => Promise<void>,
 ): Promise<boolean> {
+  const { tools, durableWork } = parts;
+  durableWork.asked(calls, (name) => tools.get(name));
   const stop = new AbortController();
   const signal = AbortSignal.any([outer, stop.signal]);
   let isLast = calls.length > 0;
   for (const group of groups(parts, calls)) {
-    const running = group.map((call) => runCall({ parts, call, signal }));
+    const running = group.map((each) => runCall({ ...each, parts, signal }));
     const ended = Promise.allSettled(running);
     try {
-      for (const each of running) {
+      for (const [at, each] of running.entries()) {
         const { message, terminate } = await each;
         isLast &&= terminate;
         await onResult(message);
+        durableWork.settled(group[at]!, tools.get(message.toolName));
       }
     } catch (error) {
       stop.abort(error);
@@ -50,21 +54,20 @@ export async function runToolBatch(
 }
 
 /** Groups of calls that run in parallel. */
-function groups({ tools }: AgentParts, calls: readonly ToolCall[]): ToolCall[][] {
-  const found: ToolCall[][] = [];
+function groups({ tools }: AgentParts, calls: readonly AnsweredCall[]): AnsweredCall[][] {
+  const found: AnsweredCall[][] = [];
   let isOpen = false;
-  for (const call of calls) {
-    const isAlone = tools.get(call.name)?.executionMode === "sequential";
-    if (isOpen && !isAlone) found.at(-1)!.push(call);
-    else found.push([call]);
+  for (const each of calls) {
+    const isAlone = tools.get(each.call.name)?.executionMode === "sequential";
+    if (isOpen && !isAlone) found.at(-1)!.push(each);
+    else found.push([each]);
     isOpen = !isAlone;
   }
   return found;
 }
 
-interface CallOptions {
+interface CallOptions extends AnsweredCall {
   parts: AgentParts;
-  call: ToolCall;
   signal: AbortSignal;
 }
 
@@ -102,7 +105,8 @@ async function runCall(options: CallOptions): Promise<{ message: ToolResultMessa
   };
 }
 
-async function executed({ parts, call, signal }: CallOptions): Promise<ToolResult> {
+async function executed(options: CallOptions): Promise<ToolResult> {
+  const { parts, call, signal } = options;
   const tool = parts.tools.get(call.name);
   if (tool === undefined) {
     const names = parts.tools.activeTools().map(({ name }) => name);
@@ -117,7 +121,9 @@ async function executed({ parts, call, signal }: CallOptions): Promise<ToolResul
     return { ...failed(`Blocked: ${reason}`), terminate };
   }
   const checked = checkedInput(tool, input);
-  return checked.ok ? execute(tool, checked.input, { parts, call, signal }) : failed(checked.problem);
+  if (!checked.ok) return failed(checked.problem);
+  await parts.durableWork.started(options, tool, signal);
+  return execute(tool, checked.input, options);
 }
 
 async function execute(tool: Tool, input: unknown, options: CallOptions): Promise<ToolResult> {

@@ -17,6 +17,7 @@ const parameters = z.object({
 export function lsTool(guard: PathGuard): Tool {
   return defineTool({
     name: "ls",
+    effects: "none",
     label: "List",
     description:
       "Lists a folder sorted by name, including hidden entries. Folders end with /, links show their target.",

@@ -9,6 +9,7 @@ import {
 import { jsonDepthProblem } from "@bonsai-agent/messages/host";
 import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import type { ToolDeclaration } from "@bonsai-agent/models";
+import type { CallEffects } from "@bonsai-agent/session";
 import { z } from "zod";
 import { messageOf } from "../notice.ts";
 import { providerSchema } from "./provider-schema.ts";
@@ -209,6 +210,11 @@ export interface Tool {
   isUseful?: (() => boolean) | undefined;
   /** Repairs a copy of the arguments before the check. An error makes an error result. */
   prepareArguments?: ((args: unknown) => unknown) | undefined;
+  /**
+   * How a call may be repeated after a crash: "none", it changes nothing; "idempotent", a second call changes nothing
+   * more; "once", only the model may repeat it, and it is told that the call may have run. Default "once".
+   */
+  effects?: CallEffects | undefined;
   /** "sequential": never at the same time as another call. Default "parallel". */
   executionMode?: "parallel" | "sequential";
   /** An error makes an error result with its message. Must end soon after the signal is aborted. */

@@ -46,6 +46,11 @@ export interface ExtensionTool<Schema extends ToolParameters = ToolParameters, D
   checksArguments?: boolean | undefined;
   /** Corrects arguments before the check. */
   prepareArguments?(args: unknown): unknown;
+  /**
+   * How a call may be repeated after a crash of a shared session's host: "none", it changes nothing; "idempotent", a
+   * second call changes nothing more; "once", the model is told that it may have run. Default "once".
+   */
+  effects?: "none" | "idempotent" | "once" | undefined;
   /** "sequential": never in parallel with other calls. Default "parallel". */
   executionMode?: "parallel" | "sequential" | undefined;
   /** An error becomes an error result with its message. Must end soon after the signal aborts. */

@@ -44,7 +44,7 @@ function isFieldsOfZod(parameters: unknown): parameters is object {
 }
 
 function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
-  const { name, label, promptSnippet, promptGuidelines, executionMode } = tool;
+  const { name, label, promptSnippet, promptGuidelines, executionMode, effects } = tool;
   const { prepareArguments, checksArguments } = tool;
   return {
     name,
@@ -53,6 +53,7 @@ function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
     promptSnippet,
     promptGuidelines,
     executionMode,
+    effects,
     parameters: (tool.parameters ?? { type: "object" }) as Tool["parameters"],
     checksArguments,
     prepareArguments: prepareArguments

@@ -42,6 +42,7 @@ type Input = z.output<typeof parameters>;
 export function editTool(guard: PathGuard, editor?: EditorFiles): Tool {
   return defineTool({
     name: "edit",
+    effects: "idempotent",
     label: "Edit",
     description:
       "Replaces text in a text file. Copy each oldText exactly from the file, without line numbers. It must occur only once: add neighbouring lines until it does. If one edit fails, the call changes nothing.",

@@ -39,6 +39,7 @@ const parameters = z.object({
 export function readTool(guard: PathGuard, editor?: EditorFiles): Tool {
   return defineTool({
     name: "read",
+    effects: "none",
     label: "Read",
     description: `Reads a text file, or shows an image (png, jpeg, gif, webp). Returns at most ${shownCount(MAX_RESULT_LINES)} lines or ${shownBytes(MAX_RESULT_BYTES)}; continue with offset. Use it instead of cat or sed, and read a file before you edit it.`,
     parameters,

@@ -20,6 +20,7 @@ const parameters = z.object({
 export function writeTool(guard: PathGuard, editor?: EditorFiles): Tool {
   return defineTool({
     name: "write",
+    effects: "idempotent",
     label: "Write",
     description:
       "Writes a whole file. Creates missing folders and replaces an existing file. Use it for new files and complete rewrites; use edit to change a part.",

@@ -22,6 +22,7 @@ const parameters = z.object({
 export function findTool(guard: PathGuard): Tool {
   return defineTool({
     name: "find",
+    effects: "none",
     label: "Find",
     description:
       "Finds files and folders by a glob, sorted by name. Skips files ignored by .gitignore, unless path is inside an ignored folder.",

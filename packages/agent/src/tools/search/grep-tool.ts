@@ -40,6 +40,7 @@ type Input = z.output<typeof parameters>;
 export function grepTool(guard: PathGuard, env: NodeJS.ProcessEnv): Tool {
   return defineTool({
     name: "grep",
+    effects: "none",
     label: "Grep",
     description:
       "Searches the contents of files; returns path:line: text. Skips files ignored by .gitignore, unless path is inside an ignored folder.",
