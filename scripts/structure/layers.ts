@@ -24,7 +24,14 @@ const ORDER: Order = {
     ...["image-file.ts", "settings-problem.ts", "host.ts", "index.ts"],
   ],
   "packages/session/src": [
-    ...["entry.ts", "own-entries.ts", "message-line.ts", "edited-content.ts", "entry-types.ts"],
+    ...[
+      "entry.ts",
+      "own-entries.ts",
+      "provider-summary.ts",
+      "message-line.ts",
+      "edited-content.ts",
+      "entry-types.ts",
+    ],
     ...["projection.ts", "usage-counter.ts", "store", "read", "doctor", "notices.ts"],
     ...["continued-copy.ts", "session.ts", "hidden.ts", "session-summary.ts", "fork.ts"],
     ...["open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
@@ -44,6 +51,7 @@ const ORDER: Order = {
   ],
   "packages/models/src": [
     ...["call-arguments.ts", "file-lock.ts", "json-file.ts", "model.ts", "model-request.ts"],
+    "provider-summary.ts",
     ...["thinking-tags.ts", "answer-builder.ts", "provider.ts", "failure", "repair", "wire"],
     ...["openai", "anthropic", "thinking.ts", "scripted", "catalogue", "keys", "exchange"],
     ...["login.ts", "model-client.ts", "host.ts", "index.ts"],

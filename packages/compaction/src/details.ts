@@ -3,7 +3,16 @@ import { type CompactionEntry, customTypes, type Entry } from "@bonsai-agent/ses
 import { z } from "zod";
 
 const REASONS = ["threshold", "overflow", "manual"] as const;
-const RUNGS = ["mask", "extension", "summarise", "chunks", "digest", "media", "truncate"] as const;
+const RUNGS = [
+  "mask",
+  "extension",
+  "provider",
+  "summarise",
+  "chunks",
+  "digest",
+  "media",
+  "truncate",
+] as const;
 
 /** The cause of a compaction. */
 export type CompactionReason = (typeof REASONS)[number];
@@ -13,7 +22,7 @@ export type RungName = (typeof RUNGS)[number];
 
 /** True for a rung that asks a model. */
 export function isModelRung(rung: RungName | undefined): boolean {
-  return rung === "summarise" || rung === "chunks";
+  return rung === "provider" || rung === "summarise" || rung === "chunks";
 }
 
 export const MAX_REPORTED_TERMS = 20;

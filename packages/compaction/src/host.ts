@@ -24,3 +24,4 @@ export { contextSizeOf } from "./plan/view.ts";
 export { FileOperationCounter } from "./record/file-operations.ts";
 export { commandRuns } from "./record/outcomes.ts";
 export type { CompactionPolicy } from "./settings.ts";
+export { type ProviderCompaction, SummaryFailure } from "./summariser.ts";

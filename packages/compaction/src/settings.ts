@@ -1,6 +1,7 @@
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { parseSettings } from "@bonsai-agent/messages/host";
 import { z } from "zod";
+import type { Summariser } from "./summariser.ts";
 
 const tokens = z.number().int().min(0);
 const chars = z.number().int().min(100);
@@ -38,6 +39,9 @@ const serializeSchema = z.strictObject({
     description: "Maximum characters of each tool result that the summariser reads.",
   }),
 });
+
+/** Kinds of summaries. Each but the first falls back to the next ones that it can. */
+const SUMMARISER_KINDS = ["auto", "text", "cached", "provider", "digest"] as const;
 
 const switches = {
   enabled: z.boolean().default(true).meta({
@@ -89,6 +93,10 @@ const parts = {
   }),
   summarizer: z
     .strictObject({
+      kind: z.enum(SUMMARISER_KINDS).default("auto").meta({
+        description:
+          'Maker of summaries: "auto" is the cheaper of "text" and "cached"; "digest" asks no model.',
+      }),
       fallback: z.enum(["always", "overflow", "never"]).default("always").meta({
         description: "When to use the built-in digest after a model's summary failed.",
       }),
@@ -230,6 +238,17 @@ export function compactionSettings(
     ...parseSettings(settingsObject, merged(preset.settings, input), { section: "compaction", error }),
     ...parseSettings(policyObject, merged(preset.policy, policy), { section: "compaction.policy", error }),
   };
+}
+
+/** The summariser to ask: none if the settings want the digest. */
+export function askedSummariser({
+  settings,
+  summariser,
+}: {
+  settings: Pick<CompactionSettings, "summarizer">;
+  summariser?: Summariser | undefined;
+}): Summariser | undefined {
+  return settings.summarizer.kind === "digest" ? undefined : summariser;
 }
 
 function presetName(input: unknown): PresetName {

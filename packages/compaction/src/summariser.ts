@@ -1,4 +1,4 @@
-import type { Message, Usage } from "@bonsai-agent/messages";
+import type { Message, ProviderSummary, Usage } from "@bonsai-agent/messages";
 import type { SpanRecord } from "./details.ts";
 
 /** The summarised part: the history before the cut, the early part of a split turn, or a branch. */
@@ -29,6 +29,8 @@ export interface SummaryRequest {
    * a branch, and for a piece of a conversation that is too long.
    */
   instruction?: string;
+  /** The way to ask, if the settings name one. Default: the cheaper one. */
+  way?: "text" | "cached" | undefined;
   /** The largest accepted answer, in tokens. */
   maxSummaryTokens: number;
   signal: AbortSignal;
@@ -63,6 +65,35 @@ export interface Summariser {
   /** True if its requests are known to be free; else a request without a cost has an unknown one. Default: false. */
   readonly isFree?: boolean | undefined;
   summarise(request: SummaryRequest): Promise<SummaryAnswer>;
+  /** Compaction on the provider's side. Absent if no provider is asked. */
+  readonly provider?: ProviderCompaction | undefined;
+}
+
+/** Lets the provider of a model compact a conversation on its side. */
+export interface ProviderCompaction {
+  /** Why the provider cannot, in a sentence; undefined if it can. */
+  readonly unavailable: string | undefined;
+  /** True if only the provider can read its summaries. */
+  readonly isSealed: boolean;
+  /** @throws SummaryFailure "incomplete-turn" if the messages may not end there; others for other failures */
+  compact(request: ProviderRequest): Promise<ProviderAnswer>;
+}
+
+export interface ProviderRequest {
+  kind: SummaryKind;
+  /** The summarised messages as the model saw them, oldest first. They can begin with an earlier summary. */
+  messages: readonly Message[];
+  /** Replaces the provider's own instructions. Default: those of the provider. */
+  instructions?: string | undefined;
+  signal: AbortSignal;
+}
+
+export interface ProviderAnswer {
+  summary: ProviderSummary;
+  /** Undefined for a sealed summary. */
+  text: string | undefined;
+  /** Absent if the cost is unknown. */
+  usage?: Usage;
 }
 
 /** The requested headings (`## …`) of a summary of each kind, in order. */
@@ -90,7 +121,10 @@ type SummaryFailureKind =
   | "no-sections"
   | "too-large"
   | "no-shorter"
-  | "does-not-fit";
+  | "does-not-fit"
+  | "incomplete-turn"
+  | "no-focus"
+  | "unsupported";
 
 /** A summariser's answer, or its absence, that cannot be stored as a summary. Rungs catch it. */
 export class SummaryFailure extends Error {

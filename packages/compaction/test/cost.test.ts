@@ -9,7 +9,7 @@ const LONG = "U:4000 A:4000 | U:4000 A:4000 | U:100 A:100";
 
 test("refused answers and requests that fail are counted, and what they cost", async () => {
   const { session } = history(LONG);
-  const never: CompactionSettings = { ...settings, summarizer: { fallback: "never" } };
+  const never: CompactionSettings = { ...settings, summarizer: { kind: "auto", fallback: "never" } };
   const summariser = scriptedSummariser([{ text: "" }]);
   const refused = await runCompaction({ session, settings, summariser });
   expect(refused).toMatchObject({ rung: "digest", requests: 1, costUsd: 0.01 });

@@ -141,7 +141,7 @@ test.each([
       const result = await runCompaction({
         session,
         // The digest would stand in.
-        settings: { ...settingsFor(keepTokens), summarizer: { fallback: "never" } },
+        settings: { ...settingsFor(keepTokens), summarizer: { kind: "auto", fallback: "never" } },
         summariser,
         signal: abort.signal,
       });

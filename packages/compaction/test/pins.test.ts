@@ -117,7 +117,7 @@ test("a pin beside a greeting stays as it is: a summary would be larger", async 
   session.append({ type: "message", message: { role: "user", content: "hello", timestamp: 1 } });
   pin(session, RULE);
   const keepsNothing = compactionSettings({ keepRecentTokens: 0 }, { estimator: "chars4" });
-  const modelAlone = { ...keepsNothing, summarizer: { fallback: "never" as const } };
+  const modelAlone = { ...keepsNothing, summarizer: { kind: "auto" as const, fallback: "never" as const } };
   const silent = scriptedSummariser([{ text: "## Goal\n\n(none)" }]);
   const failed = await runCompaction({ session, settings: modelAlone, summariser: silent });
   expect(failed).toMatchObject({ status: "failed" });

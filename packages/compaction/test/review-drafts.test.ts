@@ -78,7 +78,7 @@ test("an edit that would not shrink the context is refused with its text", async
 
 test("a failed new summary leaves the draft, with the reason", async () => {
   const summariser = scriptedSummariser([{}, new Error("no more today")]);
-  const never: CompactionSettings = { ...settings, summarizer: { fallback: "never" } };
+  const never: CompactionSettings = { ...settings, summarizer: { kind: "auto", fallback: "never" } };
   const script: Script = [apply, { action: "again", focus: "ports" }, apply];
   const { drafts, result } = await reviewed(script, { summariser, settings: never });
   expect(drafts.at(-1)).toMatchObject({ stage: "ready", problem: expect.stringContaining("no more today") });
@@ -87,7 +87,7 @@ test("a failed new summary leaves the draft, with the reason", async () => {
 
 test("a failure without a draft is the failure that it is without a look", async () => {
   const summariser = scriptedSummariser([new Error("not today")]);
-  const never: CompactionSettings = { ...settings, summarizer: { fallback: "never" } };
+  const never: CompactionSettings = { ...settings, summarizer: { kind: "auto", fallback: "never" } };
   const { result, stages, isUnchanged } = await reviewed([], { summariser, settings: never });
   expect(stages()).toEqual(["plan"]);
   expect(result).toMatchObject({ status: "failed", error: { code: "compaction_failed" } });

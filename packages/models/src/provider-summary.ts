@@ -15,13 +15,13 @@ const OWN_HOSTS: ReadonlyMap<string, string> = new Map([
  */
 export function whyNoProviderCompaction(model: CatalogueModel): string | undefined {
   const host = OWN_HOSTS.get(model.api);
-  if (host === undefined) return `the protocol ${model.api} has no compaction by the provider.`;
+  if (host === undefined) return `The protocol ${model.api} has no compaction by the provider.`;
   const { providerCompaction } = model.compat ?? {};
   if (providerCompaction === true) return undefined;
   if (providerCompaction === false)
-    return `models.json switches compaction by the provider off for ${referenceOf(model)}.`;
+    return `models.json switches the provider's compaction off for ${referenceOf(model)}.`;
   if (!isAtHost(model.baseUrl, host))
-    return `the server of ${referenceOf(model)} is not known to compact; only ${host} is.`;
+    return `Only ${host} is known to compact, and ${referenceOf(model)} has another server.`;
   if (model.api === "anthropic-messages" && !isKnownClaude(model.id))
     return `${referenceOf(model)} is not known to compact on its provider's side.`;
   return undefined;

@@ -59,6 +59,7 @@ const reasons: Readonly<Record<string, string>> = {
 const rungs: Readonly<Record<string, string>> = {
   mask: "Masked old results",
   extension: "Summary from an extension",
+  provider: "Summary from the provider, on its side",
   summarise: "Summary from a model",
   chunks: "Summary from a model, in parts",
   digest: "Digest, without a model",

@@ -10,8 +10,9 @@ import {
 import { quotedFiles } from "@bonsai-agent/messages/host";
 import type { LinePart } from "@bonsai-agent/messages/numbers";
 import type { Entry, EntryOf, EntryType } from "./entry.ts";
-import { contentLine, flat, messageParts, pinText, summaryLine, word } from "./message-line.ts";
+import { contentLine, flat, messageParts, pinText, sealedMark, summaryLine, word } from "./message-line.ts";
 import { ownEntryWords, pinChange } from "./own-entries.ts";
+import { storedProviderSummary } from "./provider-summary.ts";
 
 /** The expected value of a field. `sound-entry.ts` has the rules. A field whose kind ends in `?` may be absent. */
 export type FieldKind =
@@ -76,7 +77,7 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   },
   compaction: {
     word: "compaction",
-    preview: ({ summary }) => summaryLine(summary),
+    preview: (entry) => `${sealedMark(storedProviderSummary(entry))}${summaryLine(entry.summary)}`,
     texts: ({ summary }) => summaryTexts(summary),
     essential: { summary: "full text" },
     fields: {

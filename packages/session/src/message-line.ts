@@ -4,6 +4,7 @@ import {
   contentBlocks,
   type Message,
   messageText,
+  type ProviderSummary,
   type ToolCall,
   type ToolResultMessage,
   textHead,
@@ -33,13 +34,19 @@ export function messageParts(message: Message, call?: ToolCall): LinePart[] {
     case "bashExecution":
       return [{ text: flat(`$ ${word(message.command)}`) }];
     case "branchSummary":
-    case "compactionSummary":
       return [{ text: flat(summaryLine(message.summary)) }];
+    case "compactionSummary":
+      return [{ text: flat(`${sealedMark(message.provider)}${summaryLine(message.summary)}`) }];
     case "custom":
       return [{ text: flat(pinText(message) ?? contentLine(message.content)) }];
     default:
       return [{ text: flat(contentLine(message.content)) }];
   }
+}
+
+/** Begins the line of a summary beside one that only the provider can read. */
+export function sealedMark(provider: ProviderSummary | undefined): string {
+  return provider?.isSealed ? "[and a sealed summary] " : "";
 }
 
 /** The line of a pin or unpin; undefined for other entries and messages. */

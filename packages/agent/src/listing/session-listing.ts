@@ -6,7 +6,7 @@ import { customTypes, type Session } from "@bonsai-agent/session";
 import type { LifecycleEvents } from "../lifecycle.ts";
 import { type AgentNotice, messageOf } from "../notice.ts";
 import type { RunFollower } from "../run/queue.ts";
-import { completedAnswer } from "../run/summariser.ts";
+import { completedAnswer } from "../run/turn-request.ts";
 import type { AgentSettings } from "../settings.ts";
 import { SessionChanges } from "./session-changes.ts";
 import { cleanTitle, cut, proseOf, requestText, titleOf, withoutSecrets } from "./title-text.ts";

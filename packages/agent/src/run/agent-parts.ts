@@ -13,6 +13,7 @@ import { type Tool, ToolRegistry } from "../tools/tool-registry.ts";
 import { DurableWork } from "./durable-work.ts";
 import { type ConfirmMoreRequests, type ExpandInput, InputQueue, type RunFollower } from "./queue.ts";
 import { modelSummariser, PromptCache } from "./summariser.ts";
+import { turnBase, withHints } from "./turn-request.ts";
 
 /** Parts and behaviour of an agent; `openAgent` combines the built-in ones. */
 export interface AgentOptions {
@@ -109,6 +110,14 @@ export function agentParts(options: AgentOptions): AgentParts {
     ...{ cwd, shell, promptCache, systemPrompt, expandInput, confirmMoreRequests, queue: new InputQueue() },
     summariser: modelSummariser({
       ...{ models, selection, session, promptCache, now },
+      turnBase: () => turnBase({ systemPrompt, tools, session, selection }),
+      seen: (messages) => withHints(messages, tools),
+      onNotCached: (reason) =>
+        onNotice({
+          level: "info",
+          code: "summary_not_cached",
+          message: `The summary did not continue the cached request, although compaction.summarizer.kind is cached. ${reason} Bonsai sent the conversation as text instead. It shows this notice only once.`,
+        }),
       onNotice: (notice) => onNotice(modelNotice(notice)),
     }),
     overheadTexts: overheadTexts(() => ({

@@ -3,29 +3,22 @@ import {
   BonsaiError,
   type CustomMessage,
   type ImageContent,
-  jsonText,
   type Message,
   type ToolResultMessage,
   type Usage,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { deepCopy, RECALL_TOOL } from "@bonsai-agent/messages/host";
+import { deepCopy } from "@bonsai-agent/messages/host";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
 import { isRefusedImageLine } from "@bonsai-agent/models/host";
-import {
-  type ContextEditEntry,
-  type Entry,
-  pinChange,
-  type Session,
-  type StoredMessage,
-} from "@bonsai-agent/session";
-import { compactionChange } from "@bonsai-agent/session/host";
+import type { Session, StoredMessage } from "@bonsai-agent/session";
 import type { CustomInput } from "../events.ts";
 import { type AgentNotice, messageOf, modelNotice } from "../notice.ts";
 import { maskKeys } from "../tools/mask-keys.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import { contextUsage } from "./agent-state.ts";
 import type { QueuedMessage } from "./queue.ts";
+import { type Block, blocksOf, isImageEdit, turnBase, withHints } from "./turn-request.ts";
 
 /** An answer as it was stored. */
 export interface Answer {
@@ -114,18 +107,13 @@ async function buildRequest(
   signal: AbortSignal,
   onVoidedUsage: (usage: Usage) => void,
 ): Promise<ModelRequest> {
-  const { events, selection, session, tools } = parts;
-  const systemPrompt = parts.systemPrompt.current;
+  const { events, selection, session } = parts;
   return {
+    ...turnBase(parts),
     model: selection.model,
     purpose: "turn",
-    systemPrompt,
-    tools: tools.declarations(),
     messages: await contextMessages(parts, signal),
     contextTokens: () => contextUsage(parts).tokens,
-    prefixChangedAtMs: prefixChangedAtMs(session),
-    thinking: selection.thinking,
-    cacheKey: session.id,
     signal,
     onPayload: async (body) => {
       const asked = { type: "before_provider_request" as const, payload: body };
@@ -144,32 +132,14 @@ async function contextMessages(
   { events, session, tools }: AgentParts,
   signal: AbortSignal,
 ): Promise<readonly Message[]> {
-  const offersRecall = tools.get(RECALL_TOOL) !== undefined;
-  const projected = session.projection().items.map(({ message }) => {
-    return offersRecall && message.role === "compactionSummary" ? { ...message, offersRecall } : message;
-  });
+  const projected = withHints(
+    session.projection().items.map(({ message }) => message),
+    tools,
+  );
   if (!events.hasHandlers("context")) return projected;
   const copy = deepCopy(projected);
   const { payload } = await events.decide("context", { type: "context", messages: copy }, { signal });
   return payload.messages === copy ? projected : payload.messages;
-}
-
-/** Time of the last change that invalidates signed thinking. Compactions and masked results do not: providers want it back. */
-function prefixChangedAtMs(session: Session): number | undefined {
-  for (const entry of session.tail()) if (changesPrefix(session, entry)) return Date.parse(entry.timestamp);
-  return undefined;
-}
-
-function changesPrefix(session: Session, entry: Entry): boolean {
-  if (compactionChange(entry) !== undefined) return true;
-  if (pinChange(entry)?.isPinned === false) return true;
-  if (entry.type !== "context_edit") return false;
-  const edited = session.entry(entry.targetId);
-  if (isImageEdit(entry, edited)) return false;
-  if (edited?.type !== "message") return true;
-  const { message } = edited;
-  // No later thinking depends on a tool result or a failed answer.
-  return message.role !== "toolResult" && !(message.role === "assistant" && message.stopReason === "error");
 }
 
 /** The error of a run whose request failed. */
@@ -273,8 +243,6 @@ export async function appendQueued(parts: AgentParts, next: () => QueuedMessage 
   }
 }
 
-type Block = { type: string; data?: unknown; text?: unknown };
-
 /** Replaces images in the model's view with a line of text: the provider refuses every request that contains them. */
 function omitImages(session: Session, images: readonly ImageContent[], line: string): void {
   const refused = new Set<unknown>(images.map(({ data }) => data));
@@ -301,17 +269,4 @@ export function restoreImages(session: Session): void {
     const content = before as UserContent[];
     session.append({ type: "context_edit", targetId: entryId, replacement: { content } });
   }
-}
-
-/** True for an edit that only replaces images with text. The later answers already saw that text. */
-function isImageEdit({ replacement }: ContextEditEntry, edited: Entry | undefined): boolean {
-  const before = blocksOf(edited?.type === "message" ? edited.message : edited);
-  const after = blocksOf(replacement);
-  if (before === undefined || after === undefined || before.length !== after.length) return false;
-  return before.every((block, at) => block?.type === "image" || jsonText(block) === jsonText(after[at]));
-}
-
-function blocksOf(holder: unknown): Block[] | undefined {
-  const content = (holder as { content?: unknown } | null | undefined)?.content;
-  return Array.isArray(content) ? content : undefined;
 }

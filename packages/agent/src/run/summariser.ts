@@ -1,4 +1,5 @@
 import type { Summariser, SummaryAnswer, SummaryRequest } from "@bonsai-agent/compaction";
+import type { ProviderCompaction } from "@bonsai-agent/compaction/host";
 import {
   type AssistantMessage,
   addUsage,
@@ -14,8 +15,6 @@ import {
 } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
-  type FinalEvent,
-  finalEvent,
   type ModelClient,
   type ModelNotice,
   type ModelRequest,
@@ -23,6 +22,8 @@ import {
 } from "@bonsai-agent/models";
 import { isWithheld } from "@bonsai-agent/models/host";
 import type { Session } from "@bonsai-agent/session";
+import { providerCompaction } from "./provider-compaction.ts";
+import { completedAnswer, type TurnBase } from "./turn-request.ts";
 
 /** Options of a model that summarises. */
 interface SummariserForOptions {
@@ -42,7 +43,8 @@ interface Asking extends SummariserForOptions {
 /** Returns a summariser that works without an agent: it sends every conversation as text. */
 export function summariserFor({ model, ...asking }: SummariserForOptions): Summariser {
   const sized = () => asking.models.withLearnedWindow(model);
-  return summariserOf(sized, (request) => askAsText({ ...asking, model: sized(), request }));
+  const provider = providerCompaction({ models: asking.models, model: sized, onNotice: asking.onNotice });
+  return summariserOf(sized, provider, (request) => askAsText({ ...asking, model: sized(), request }));
 }
 
 interface ModelSummariserOptions extends Pick<SummariserForOptions, "models" | "onNotice"> {
@@ -50,24 +52,38 @@ interface ModelSummariserOptions extends Pick<SummariserForOptions, "models" | "
   selection: { readonly model: CatalogueModel };
   session: Session;
   promptCache: PromptCache;
+  /** The parts of the next turn's request that do not depend on its messages. */
+  turnBase?: (() => TurnBase) | undefined;
+  /** Messages of the context as a turn sends them. */
+  seen?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
+  /** Called once with the reason, in a sentence, if the cached request should be continued and cannot. */
+  onNotCached?: ((reason: string) => void) | undefined;
   now: () => number;
 }
 
 /** Returns the session's own model as summariser: it continues the cached prefix if that costs less. */
 export function modelSummariser(options: ModelSummariserOptions): Summariser {
-  const { models, selection, session, promptCache, onNotice, now } = options;
+  const { models, selection, session, promptCache, turnBase, seen, onNotCached, onNotice, now } = options;
   /** Models that called a tool or wrote no summary after their cached prefix. */
   const modelsFailedWarm = new Set<string>();
+  let isNotCachedReported = false;
+  const model = () => selection.model;
   return summariserOf(
-    () => selection.model,
+    model,
+    providerCompaction({ models, model, base: turnBase, seen, onNotice }),
     async (request) => {
       const { model } = selection;
       const asking = { models, model, request, cacheKey: session.id, onNotice };
       const name = referenceOf(model);
-      const warm = modelsFailedWarm.has(name)
-        ? undefined
-        : promptCache.warmRequest({ session, model, atMs: now() });
-      if (warm === undefined || !isCheaper(warm, asking)) return askAsText(asking);
+      const warm = promptCache.warmRequest({ session, model, atMs: now() });
+      const whyText = modelsFailedWarm.has(name) ? FAILED_WARM : reasonForText(warm, asking);
+      if (warm === undefined || whyText !== undefined) {
+        if (request.way === "cached" && whyText !== undefined && !isNotCachedReported) {
+          isNotCachedReported = true;
+          onNotCached?.(whyText);
+        }
+        return askAsText(asking);
+      }
       const answer = await askFromPrefix(warm, asking);
       if (isUsableSummary(answer)) return answer;
       modelsFailedWarm.add(name);
@@ -80,8 +96,15 @@ export function modelSummariser(options: ModelSummariserOptions): Summariser {
 /** Maximum output of a request. */
 const MAX_OUTPUT_TOKENS = 32_000;
 
-function summariserOf(model: () => CatalogueModel, summarise: Summariser["summarise"]): Summariser {
+const FAILED_WARM = "The model called a tool or wrote no summary when it was asked that way.";
+
+function summariserOf(
+  model: () => CatalogueModel,
+  provider: ProviderCompaction,
+  summarise: Summariser["summarise"],
+): Summariser {
   return {
+    provider,
     get name() {
       return referenceOf(model());
     },
@@ -120,24 +143,29 @@ function askAsText({ models, model, request, cacheKey, onNotice }: Asking): Prom
 /** Margin for the error of an estimate. */
 const SAFETY = 1.1;
 
-function isCheaper({ request: sent, answer, later }: WarmRequest, { model, request }: Asking): boolean {
+/** Why a request sends the conversation as text, in a sentence; undefined if it continues the cached prefix. */
+function reasonForText(warm: WarmRequest | undefined, { model, request }: Asking): string | undefined {
+  if (request.way === "text") return "The settings ask for text.";
+  if (warm === undefined) return "No request of this conversation is in the provider's cache.";
+  const { request: sent, answer, later } = warm;
   const { instruction, prompt, maxSummaryTokens } = request;
+  if (instruction === undefined) return "The context cannot be sent again as it is.";
   // For the same prefix, thinking would have to stay on. It costs more than the prefix saves.
-  if (instruction === undefined || (sent.thinking ?? "off") !== "off") return false;
+  if ((sent.thinking ?? "off") !== "off") return "The model thinks, and would think before the summary too.";
   const { cacheRead, cacheWrite } = answer.usage;
   const cachedTokens = cacheRead + cacheWrite;
   const estimated = later
     .slice(1)
     .reduce((sum, message) => sum + tokenEstimator.message(message), tokenEstimator.text(instruction));
-  const way = cheaperWay({
-    prices: model.usdPerMillionTokens,
-    windowTokens: model.contextWindow,
-    cachedTokens,
-    newTokens: contextTokens(answer.usage) - cachedTokens + Math.ceil(estimated * SAFETY),
-    serialisedTokens: tokenEstimator.text(prompt.system) + tokenEstimator.text(prompt.user),
-    maxSummaryTokens,
-  });
-  return way === "cachedPrefix";
+  const newTokens = contextTokens(answer.usage) - cachedTokens + Math.ceil(estimated * SAFETY);
+  const { contextWindow: windowTokens, usdPerMillionTokens: prices } = model;
+  if (request.way === "cached") {
+    const fits = !windowTokens || cachedTokens + newTokens + maxSummaryTokens <= windowTokens;
+    return fits ? undefined : "The conversation and a summary do not fit the model's window.";
+  }
+  const serialisedTokens = tokenEstimator.text(prompt.system) + tokenEstimator.text(prompt.user);
+  const sizes = { windowTokens, cachedTokens, newTokens, serialisedTokens, maxSummaryTokens };
+  return cheaperWay({ ...sizes, prices }) === "cachedPrefix" ? undefined : "Text costs less.";
 }
 
 /** Sends the last turn's request byte for byte, the later messages and the instruction. */
@@ -169,16 +197,6 @@ async function answerTo(models: ModelClient, request: ModelRequest): Promise<Mod
     ...(errorMessage !== undefined && { errorMessage }),
     ...(final.type === "error" && final.failure?.kind === "inputTooLong" && { overflow: true }),
   };
-}
-
-/** Waits for the end of a stream. `usage` counts all attempts. */
-export async function completedAnswer(
-  models: ModelClient,
-  request: ModelRequest,
-): Promise<{ final: FinalEvent; usage: Usage }> {
-  const voided: Usage[] = [];
-  const final = await finalEvent(models.stream({ ...request, onVoidedUsage: (usage) => voided.push(usage) }));
-  return { final, usage: voided.reduce(addUsage, final.message.usage) };
 }
 
 /** An answer with a call ended for it, whatever the stop reason says. An unknown reason is an error. */

@@ -86,7 +86,10 @@ export function plannedText({ model, requests, costUsd, failure }: PlannedCost):
   const cost = costOfRequests(costUsd === null ? null : costUsd.most);
   const price = `${isPriced(cost) ? "at most " : ""}${costPhrase(cost)}`;
   const reads = `${tokensText(inputTokens, true)} of input`;
-  return `${counted(requests.length, "request")} to ${model}: ${reads}; ${price}.`;
+  const asked = requests.some(({ kind }) => kind === "provider")
+    ? `1 request for a compaction by the provider of ${model}`
+    : `${counted(requests.length, "request")} to ${model}`;
+  return `${asked}: ${reads}; ${price}.`;
 }
 
 /** The requests of a compaction and their price: `2 requests, $0.03`. */
@@ -151,6 +154,7 @@ const reportedFields = [
   "requests",
   "carried",
   "loss",
+  "provider",
 ] as const satisfies readonly (keyof CompactionResult)[];
 
 type ReportedResult = Pick<CompactionResult, (typeof reportedFields)[number]>;

@@ -42,6 +42,7 @@ type RungName = NonNullable<CompactionResult["rung"]>;
 const ways: Readonly<Record<RungName, string>> = {
   mask: "by masking old tool results",
   extension: "with an extension's summary",
+  provider: "with a summary by the provider",
   summarise: "with a summary",
   chunks: "with a summary in several parts",
   digest: "with the built-in digest",

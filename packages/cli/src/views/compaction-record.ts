@@ -16,7 +16,7 @@ export function compactionRecord(
   const [live, ...earlier] = liveCompactions(session);
   if (live === undefined) return null;
   const { estimatedTokensBefore, tokensAfter, summarised, turnPrefix } = manifestOf(live) ?? {};
-  const { carried = null, loss = null } = summaryLoss(live, session.entry(live.parentId ?? ""));
+  const { carried = null, loss = null, provider } = summaryLoss(live, session.entry(live.parentId ?? ""));
   return {
     summary: live.summary,
     /** Number of messages that the summary replaces, with those of earlier compactions. */
@@ -31,6 +31,8 @@ export function compactionRecord(
     lastCompactedAt: live.timestamp,
     carried,
     loss,
+    // The provider's own summary, which its model sees instead of the prose.
+    ...(provider && { provider: { isSealed: provider.isSealed === true } }),
   };
 
   function estimateAfter(): number {

@@ -25,6 +25,8 @@ export interface ContextPart {
   maskedItems: number;
   /** The paths of the instructions; none for other parts. */
   files?: readonly string[];
+  /** True if the model also sees a summary that only its provider can read. Default: false. */
+  hasSealedSummary?: boolean;
 }
 
 export interface ContextItem {
@@ -175,6 +177,7 @@ function messageParts(items: readonly ProjectionItem[], tokensOf: (at: number) =
     part.tokens += tokensOf(at);
     part.items += 1;
     if (edit !== undefined && isMasked(message)) part.maskedItems += 1;
+    if (message.role === "compactionSummary" && message.provider?.isSealed) part.hasSealedSummary = true;
     parts.set(name, part);
   }
   return [...parts.values()];

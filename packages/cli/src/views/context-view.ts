@@ -117,7 +117,8 @@ function partRow(part: ContextPart): Row {
   };
 }
 
-function noteOf({ name, items, maskedItems, files }: ContextPart): string {
+function noteOf({ name, items, maskedItems, files, hasSealedSummary }: ContextPart): string {
+  if (hasSealedSummary) return "the model also sees a sealed summary";
   if (name === "system prompt" || name === "summary") return "";
   if (files !== undefined)
     return files.map((file) => join(basename(dirname(file)), basename(file))).join(", ");

@@ -171,7 +171,7 @@ function isSumOf(total: number, parts: readonly number[]): boolean {
 
 function* compactionLines(record: CompactionRecord, { width, nowMs }: ViewOptions): Generator<Line> {
   yield [];
-  const { compactionCount, lastCompactedAt, carried, loss, summary } = record;
+  const { compactionCount, lastCompactedAt, carried, loss, provider, summary } = record;
   const times = compactionCount > 1 ? `, ${compactionCount} on this path` : "";
   yield [
     span("Latest compaction", "bold"),
@@ -179,7 +179,8 @@ function* compactionLines(record: CompactionRecord, { width, nowMs }: ViewOption
   ];
   yield* paragraph(summarisedText(record), width, undefined, 2);
   yield [`  ${sizeChange(record)}`];
-  yield* lossView({ carried: carried ?? undefined, loss: loss ?? undefined }, { width, indent: 2 });
+  const known = { carried: carried ?? undefined, loss: loss ?? undefined, provider };
+  yield* lossView(known, { width, indent: 2 });
   yield* summaryExcerpt(summary, width);
 }
 

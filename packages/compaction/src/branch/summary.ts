@@ -26,11 +26,12 @@ import { summariseSpan } from "../ladder/chunks.ts";
 import { builtInDigest } from "../ladder/digest-summariser.ts";
 import { checkCustomSummary } from "../ladder/extension-rung.ts";
 import type { SummarisePreparationOptions } from "../ladder/preparation.ts";
+import { providerBranchProse } from "../ladder/provider-rung.ts";
 import { readContext } from "../plan/context.ts";
 import { budgetsFor } from "../plan/limits.ts";
 import { originalMessage, viewOf } from "../plan/view.ts";
 import { otherClosings } from "../record/statements.ts";
-import { compactionSettings } from "../settings.ts";
+import { askedSummariser, compactionSettings } from "../settings.ts";
 import type { Summariser } from "../summariser.ts";
 
 /** Options for the summary of a branch. The move or merge changes the session's leaf. */
@@ -98,7 +99,7 @@ export async function branchSummaryOrCancel(
   if (!summarise) return { ...decided, summary: undefined };
   try {
     const summary = await summariseBranch(input, {
-      summariser: options.summariser ?? builtInDigest,
+      summariser: askedSummariser(options) ?? builtInDigest,
       focus: asked.customInstructions ?? options.focus,
       replaceInstructions: asked.replaceInstructions ?? options.replaceInstructions,
       signal,
@@ -189,8 +190,11 @@ async function summariseBranch(
       record: known.record,
       secrets,
       carriesUserWords: known.wordsTokens > 0,
+      kind: settings.summarizer.kind,
     };
-    const prose = await summariseSpan(job, { kind: "branch", messages: items.map(originalMessage) });
+    const messages = items.map(originalMessage);
+    const prose =
+      (await providerBranchProse(job, messages)) ?? (await summariseSpan(job, { kind: "branch", messages }));
     return {
       ...layBranchSummary(prose, input, summariser.isExtract),
       ...(cost.usage && { usage: cost.usage }),

@@ -1,7 +1,7 @@
 import { callsIn, estimateTokens, type Message, messageText } from "@bonsai-agent/messages";
 import { paragraphs } from "@bonsai-agent/messages/host";
 import { counted, count as digits } from "@bonsai-agent/messages/numbers";
-import type { CompactionEntry, Entry } from "@bonsai-agent/session";
+import { type CompactionEntry, type Entry, storedProviderSummary } from "@bonsai-agent/session";
 import {
   besideOf,
   type CarriedCounts,
@@ -232,6 +232,8 @@ function shownText(message: Message): string {
 export interface SummaryLoss {
   carried?: CarriedCounts | undefined;
   loss?: LossReport | undefined;
+  /** The summary that the provider made, or would make, on its side. */
+  provider?: { isSealed?: boolean | undefined } | undefined;
 }
 
 /** One paragraph about the carried data or the loss. */
@@ -245,11 +247,18 @@ interface LossLine {
  * Describes the carried data, the loss and the lost terms in plain words, a paragraph each. Empty if nothing is known.
  * @param isPlan true for a summary that is not written yet: its loss is everything that only its own words can keep
  */
-export function lossLines({ carried, loss }: SummaryLoss, { isPlan = false } = {}): LossLine[] {
+export function lossLines({ carried, loss, provider }: SummaryLoss, { isPlan = false } = {}): LossLine[] {
   return [
+    ...(provider === undefined ? [] : [{ text: providerText(provider, isPlan), isLoss: false }]),
     ...(carried === undefined ? [] : [{ text: carriedText(carried), isLoss: false }]),
     ...(loss === undefined ? [] : checkedLines(loss, isPlan)),
   ];
+}
+
+function providerText({ isSealed = false }: { isSealed?: boolean | undefined }, isPlan: boolean): string {
+  if (isSealed)
+    return `The model ${isPlan ? "will also see" : "also sees"} a sealed summary, which only its provider can read.`;
+  return `The provider ${isPlan ? "will write" : "wrote"} the summary on its side.`;
 }
 
 function carriedText({ words, wordsLeftOut, knownTerms }: CarriedCounts): string {
@@ -296,5 +305,6 @@ function termLine({ terms, lostTerms }: LossReport, isPlan: boolean): LossLine[]
  */
 export function summaryLoss(compaction: CompactionEntry, entryBefore: Entry | undefined): SummaryLoss {
   const { carried, loss } = manifestOf(compaction) ?? {};
-  return { carried, loss: loss ?? besideOf(entryBefore)?.loss };
+  const provider = storedProviderSummary(compaction);
+  return { carried, loss: loss ?? besideOf(entryBefore)?.loss, provider };
 }

@@ -49,6 +49,8 @@ export class Attempts {
   #isCrowded = false;
   #isPauseReported = false;
   #failedModel: { summariser: string; atMs: number } | undefined;
+  /** The summariser whose provider failed to compact, or cannot. */
+  #failedProvider: { summariser: string; untilMs: number } | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -67,6 +69,7 @@ export class Attempts {
   modelChanged(): void {
     this.#closeBreaker();
     this.#failedModel = undefined;
+    this.#failedProvider = undefined;
     this.#isPauseReported = false;
   }
 
@@ -105,10 +108,28 @@ export class Attempts {
     return `The model's summary failed ${ago(elapsedMs)}. Bonsai asks the model again in ${left}, after you run /compact, or after you change the model.`;
   }
 
+  /** True if the provider of this summariser cannot compact, or failed to within the last ten minutes. */
+  skipsProvider(summariser: string): boolean {
+    if (this.#failedProvider?.summariser !== summariser) return false;
+    const { untilMs } = this.#failedProvider;
+    return this.#now() < untilMs;
+  }
+
   /** Notes the ending of a compaction that could ask this summariser. */
   modelAsked(result: CompactionResult, summariser: string): void {
+    this.#providerAsked(result, summariser);
     if (isModelRung(result.summarisedBy)) this.#failedModel = undefined;
     else if (hasModelFailed(result)) this.#failedModel = { summariser, atMs: this.#now() };
+  }
+
+  #providerAsked({ status, summarisedBy, failures }: CompactionResult, summariser: string): void {
+    if (summarisedBy === "provider") this.#failedProvider = undefined;
+    const cause = failures.find(({ rung }) => rung === "provider")?.cause;
+    if (status === "cancelled" || !(cause instanceof SummaryFailure)) return;
+    if (cause.kind === "unsupported")
+      this.#failedProvider = { summariser, untilMs: Number.POSITIVE_INFINITY };
+    else if (cause.kind === "error")
+      this.#failedProvider = { summariser, untilMs: this.#now() + FAILED_MODEL_MS };
   }
 
   compacted(reason: CompactionReason): void {

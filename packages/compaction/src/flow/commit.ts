@@ -79,10 +79,13 @@ function compactionDraft(
   { draft, text, carried }: LaidSummary,
   manifest: CompactionManifest,
 ): EntryDraftWithId {
-  const { prose, own, firstKeptEntryId, rung } = draft;
+  const { prose, own, firstKeptEntryId, rung, provider } = draft;
   const { session, size, cost, former } = run;
   const id = session.newId();
-  const details = own === undefined ? { ...summaryDetails(carried, prose), manifest } : own.details;
+  const details =
+    own === undefined
+      ? { ...summaryDetails(carried, prose), manifest, ...(provider && { provider }) }
+      : own.details;
   return {
     type: "compaction",
     id,

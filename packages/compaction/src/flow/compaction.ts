@@ -39,7 +39,7 @@ import {
   viewTokens,
   withoutSummary,
 } from "../plan/view.ts";
-import type { CompactionSettings } from "../settings.ts";
+import { askedSummariser, type CompactionSettings } from "../settings.ts";
 import type { Summariser } from "../summariser.ts";
 import { commit, notifyEnd } from "./commit.ts";
 import { type PlannedSummariser, plannedResult } from "./dry-run.ts";
@@ -93,6 +93,8 @@ export interface CompactionRequest
   isBackground?: boolean | undefined;
   /** A sentence for the user: why the request has no summariser although a model is available. */
   skippedModelReason?: string | undefined;
+  /** True if the provider's compaction has just failed. Default: false. */
+  skipsProvider?: boolean | undefined;
   /** True if `auto_compaction_start` was sent. Default: false. */
   startNotified?: boolean | undefined;
   /** A lower limit than the decision's: the size at which a background draft begins. */
@@ -231,8 +233,9 @@ export function planCompaction({ summariser, ...asked }: PlanCompactionOptions):
 
 /** @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and the errors of reading the session */
 function prepareRun(request: CompactionRequest): Run {
-  const { session, settings, reason = "manual", model, summariser, earlier, focus, signal } = request;
-  const { digest = builtInDigest, skippedModelReason, lifecycle } = request;
+  const { session, settings, reason = "manual", model, earlier, focus, signal } = request;
+  const { digest = builtInDigest, skippedModelReason, skipsProvider, lifecycle } = request;
+  const summariser = askedSummariser(request);
   const { fixedTexts, leafId: endId, isMidTask, refusal, nowMs } = request;
   const estimator = request.estimator ?? settings.estimator;
   const context = { session, leafId: endId, fixedTexts, model, estimator };
@@ -258,6 +261,7 @@ function prepareRun(request: CompactionRequest): Run {
     span: spanOf(start, decision, request, { goalTokens: sizes.goalTokens, originals: originals?.view }),
     summariser,
     skippedModelReason,
+    skipsProvider,
     digest,
     focus,
     recordSource: { session, leafId, secrets, wordsTokens: settings.words.maxTokens },

@@ -6,7 +6,7 @@ import type { ClimbResult } from "../ladder/run.ts";
 import { digestStandsIn } from "../ladder/summary-rungs.ts";
 import { type ContextReading, plainTokens, readContext } from "../plan/context.ts";
 import { type Decision, decide, type ModelSizes, type Refusal, sendableTokens } from "../plan/limits.ts";
-import type { CompactionSettings } from "../settings.ts";
+import { askedSummariser, type CompactionSettings } from "../settings.ts";
 import { Attempts, pausedError, promptTooLarge } from "./attempts.ts";
 import { type BackgroundChange, BackgroundCompaction, beginTokens } from "./background.ts";
 import {
@@ -241,7 +241,8 @@ export class CompactionController {
   #request(
     asked: Omit<CompactionRequest, keyof ControllerOptions>,
   ): CompactionRequest & { model: ModelSizes } {
-    return { ...this.#options, model: this.#options.model(), ...asked };
+    const summariser = askedSummariser(this.#options);
+    return { ...this.#options, summariser, model: this.#options.model(), ...asked };
   }
 
   #read(): ContextReading {
@@ -325,7 +326,7 @@ export class CompactionController {
   /** Begins a background draft if a compaction is due soon and none is refused. Returns true if one is under way. */
   #considerBackground(request: CompactionRequest, decision: Decision): boolean {
     const { settings, review } = request;
-    const { summariser } = this.#withoutFailedModel(request);
+    const { summariser, skipsProvider } = this.#withoutFailedModel(request);
     const isRefused =
       this.#attempts.taskRefusal(true) !== undefined || this.#attempts.pauseReason() !== undefined;
     if (this.#isRunning || isRefused || summariser === undefined) return false;
@@ -333,7 +334,7 @@ export class CompactionController {
     const begin = isWanted && this.#background.isFree ? beginTokens(decision) : undefined;
     if (begin !== undefined)
       this.#background.begin(
-        (signal) => draftAhead({ ...request, beginTokens: begin, signal }),
+        (signal) => draftAhead({ ...request, skipsProvider, beginTokens: begin, signal }),
         (result) => this.#attempts.modelAsked(result, summariser.name),
       );
     return this.#background.isUnderway;
@@ -342,9 +343,12 @@ export class CompactionController {
   /** Leaves out a model that has just failed, if the digest can replace it. */
   #withoutFailedModel(request: CompactionRequest): CompactionRequest {
     const { reason = "manual", settings, summariser } = request;
-    if (summariser === undefined || !digestStandsIn(settings, reason)) return request;
-    const skippedModelReason = this.#attempts.skippedModelReason(summariser.name);
-    if (skippedModelReason === undefined) return request;
+    if (summariser === undefined) return request;
+    const skipsProvider = this.#attempts.skipsProvider(summariser.name);
+    const skippedModelReason = digestStandsIn(settings, reason)
+      ? this.#attempts.skippedModelReason(summariser.name)
+      : undefined;
+    if (skippedModelReason === undefined) return { ...request, skipsProvider };
     return { ...request, summariser: undefined, skippedModelReason };
   }
 }

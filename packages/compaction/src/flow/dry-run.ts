@@ -11,12 +11,12 @@ import {
 import { plannedChunks } from "../ladder/chunks.ts";
 import type { LadderState, Run } from "../ladder/run.ts";
 import { jobFor, layDraft, spansOf } from "../ladder/summary-rungs.ts";
-import { viewTokens } from "../plan/view.ts";
+import { viewTokens, withoutSummary } from "../plan/view.ts";
 import { type Summariser, SummaryFailure } from "../summariser.ts";
 import { type CompactionResult, resultOf } from "./result.ts";
 
 /** A summariser of a plan. It is not asked. */
-export type PlannedSummariser = SummariserSizes & Pick<Summariser, "name">;
+export type PlannedSummariser = SummariserSizes & Pick<Summariser, "name" | "provider">;
 
 /**
  * The expected result of a summary by the state's plan: that of an empty one, plus the expected length of its prose. The
@@ -61,12 +61,34 @@ function expectedProseTokens(
   return Math.max(previousTokens, expected("history")) + expected("turnPrefix");
 }
 
+/** The request for a compaction on the provider's side; undefined if the provider would not be asked. */
+function plannedProvider(
+  run: Run,
+  { plan, view }: LadderState,
+  provider: Summariser["provider"],
+): Pick<CompactionResult, "plannedRequests" | "provider"> | undefined {
+  const isAsked = run.settings.summarizer.kind === "provider" && provider?.unavailable === undefined;
+  if (provider === undefined || !isAsked || (run.focus !== undefined && provider.isSealed)) return undefined;
+  const { history, turnPrefix } = plan!;
+  const summaryTokens = viewTokens(view.items) - viewTokens(withoutSummary(view.items));
+  const spanTokens = summaryTokens + viewTokens(history) + viewTokens(turnPrefix);
+  const inputTokens =
+    run.size.ofEstimate(spanTokens) + run.size.totalTokens - run.size.ofEstimate(run.start.tokens);
+  const maxOutputTokens = USUAL_TOKENS.history + USUAL_TOKENS.turnPrefix;
+  return {
+    plannedRequests: [{ kind: "provider", inputTokens: Math.max(spanTokens, inputTokens), maxOutputTokens }],
+    provider: { isSealed: provider.isSealed },
+  };
+}
+
 /** The requests to a summariser, or the reason why it cannot be asked. */
 function plannedRequests(
   run: Run,
   state: LadderState,
-  { name, contextWindow, maxOutputTokens }: PlannedSummariser,
-): Partial<Pick<CompactionResult, "plannedRequests" | "failures">> {
+  { name, contextWindow, maxOutputTokens, provider }: PlannedSummariser,
+): Partial<Pick<CompactionResult, "plannedRequests" | "failures" | "provider">> {
+  const asked = plannedProvider(run, state, provider);
+  if (asked !== undefined) return asked;
   const summarise = () => Promise.reject(new Error("Plan only."));
   const summariser = { name, contextWindow, maxOutputTokens, summarise };
   const job = { ...jobFor(state, run, summariser), cost: new RunCost() };

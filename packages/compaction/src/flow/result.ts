@@ -52,6 +52,8 @@ export interface CompactionResult extends Omit<CompactionOutcome, "status"> {
   summary?: string;
   /** The rung that made the summary. */
   summarisedBy?: RungName;
+  /** The model also sees a summary that its provider made, or would make. `isSealed`: only the provider can read it. */
+  provider?: { isSealed: boolean };
   /** Id of the compaction entry. */
   entryId?: string;
   entry?: CompactionEntry;
@@ -70,7 +72,11 @@ export interface CompactionResult extends Omit<CompactionOutcome, "status"> {
    * In a plan for a given summariser: the requests to it, with estimated input and the longest accepted answer. Empty if
    * `failures` has the reason.
    */
-  plannedRequests?: ReadonlyArray<{ kind: SummaryKind; inputTokens: number; maxOutputTokens: number }>;
+  plannedRequests?: ReadonlyArray<{
+    kind: SummaryKind | "provider";
+    inputTokens: number;
+    maxOutputTokens: number;
+  }>;
   /** Null if the cost of a request is unknown. */
   costUsd: number | null;
   /** Rungs that failed. */
@@ -132,6 +138,7 @@ export function resultOf(
     maskedEntryIds,
     ...filesIn(run, isChanged && !isOwn ? state : undefined),
     ...(summary && { summary: summary.text, summarisedBy: rung! }),
+    ...(summary?.draft.provider && { provider: { isSealed: summary.draft.provider.isSealed === true } }),
     ...(summary?.loss && { loss: summary.loss }),
     ...(summary && !isOwn && { carried: carriedCounts(summary.carried) }),
     edits: [],
@@ -274,8 +281,11 @@ function nothingText(run: Run, state: LadderState): string {
 export function caveatsOf(run: Run, { summary, failures, tokens }: LadderState): string[] {
   const { skippedModelReason, size, budgets } = run;
   const caveats: string[] = [];
+  const providerFailure = failures.find(({ rung }) => rung === "provider");
+  if (providerFailure !== undefined && summary !== undefined)
+    caveats.push(`The provider's compaction was not used: ${sentence(providerFailure.message)}`);
   if (summary?.draft.rung === "digest") {
-    const failed = failures.findLast(({ rung }) => isModelRung(rung));
+    const failed = failures.findLast(({ rung }) => rung !== "provider" && isModelRung(rung));
     if (skippedModelReason !== undefined) caveats.push(skippedModelReason);
     else if (failed !== undefined)
       caveats.push(

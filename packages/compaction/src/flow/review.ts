@@ -238,7 +238,7 @@ class DraftReview {
     if (isEmptySummary(text)) return refuse("The edited summary is empty. The previous one stays.");
     const { plan, carryOver: extensions, failures } = state;
     const base = { ...this.#masked, plan, carryOver: extensions, failures };
-    const laid = layDraft(base, { ...draft, prose: text, isEdited: true }, run);
+    const laid = layDraft(base, { ...draft, prose: text, isEdited: true, provider: undefined }, run);
     const edited = await climb(run, ladderRungs, laid);
     if (edited.tokens >= run.start.tokens && !mayGrow(run.start, edited, run))
       return refuse(noShorterText(run, run.start, edited));

@@ -115,6 +115,7 @@ export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryReque
     },
     ...(record && { record }),
     ...(carriesUserWords && { carriesUserWords }),
+    ...((job.kind === "text" || job.kind === "cached") && { way: job.kind }),
     ...(mayUseContext && isWhole && { instruction: summaryInstruction(job, part) }),
     maxSummaryTokens,
     signal,

@@ -15,6 +15,7 @@ import {
 } from "../plan/view.ts";
 import { SummaryFailure } from "../summariser.ts";
 import { extensionRung } from "./extension-rung.ts";
+import { providerRung } from "./provider-rung.ts";
 import { CompactionCancelled, type LadderState, type Run, type Rung } from "./run.ts";
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 
@@ -336,6 +337,7 @@ function withoutMedia(item: ViewItem): PlannedEdit {
 export const ladderRungs: readonly Rung[] = [
   maskRung,
   extensionRung,
+  providerRung,
   summariseRung,
   chunksRung,
   digestRung,

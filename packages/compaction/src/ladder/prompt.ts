@@ -40,6 +40,8 @@ export interface SummaryJob extends Pick<SummaryRequest, "focus" | "record" | "c
   secrets: SecretFilter;
   /** True if a summariser can read the span in the context instead of as text. */
   mayUseContext?: boolean | undefined;
+  /** The kind of summary that the settings ask for. Default: the cheapest. */
+  kind?: CompactionSettings["summarizer"]["kind"] | undefined;
 }
 
 /** A span of messages to summarise: history, turn prefix, or a branch. */
@@ -116,6 +118,24 @@ export function summaryPrompt(
     focusBlock(focus),
   ]);
   return { system: SYSTEM, user };
+}
+
+/**
+ * The instructions for a provider that compacts on its side. Undefined leaves the provider's own, which fit the history of
+ * a conversation.
+ */
+export function providerInstructions({
+  kind,
+  focus,
+  instructions,
+  carriesUserWords,
+}: Pick<SummaryJob, "focus" | "instructions" | "carriesUserWords"> & { kind: SummaryKind }):
+  | string
+  | undefined {
+  if (instructions !== undefined) return paragraphs([instructions, focusBlock(focus)]);
+  if (focus === undefined && kind === "history") return undefined;
+  const words = carriesUserWords ? WORDS : "";
+  return paragraphs([intents[kind]("this conversation"), words, form(kind), focusBlock(focus), ANSWER]);
 }
 
 /**

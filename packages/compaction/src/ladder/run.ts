@@ -1,3 +1,4 @@
+import type { ProviderSummary } from "@bonsai-agent/messages";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import type { CarryOver } from "../carry/carry-over.ts";
 import type { ExtensionCarryOver } from "../carry/extension-carry.ts";
@@ -30,6 +31,8 @@ export interface Run extends Goals {
   /** Undefined for the digest alone. */
   readonly summariser: Summariser | undefined;
   readonly skippedModelReason?: string | undefined;
+  /** True if the provider's compaction has just failed. Default: false. */
+  readonly skipsProvider?: boolean | undefined;
   readonly digest: Summariser | undefined;
   readonly focus: string | undefined;
   /** Replaces the instructions of the summary request. The answer then needs no sections. */
@@ -89,6 +92,8 @@ export interface Draft {
   isExtract?: boolean | undefined;
   focus?: string | undefined;
   isEdited?: boolean | undefined;
+  /** The provider's own summary, which its model sees instead of the prose. */
+  provider?: ProviderSummary | undefined;
   /** For an extension's own text: the parts that it carries, and its details. */
   own?: { carry: readonly ("userWords" | "terms")[]; details: unknown } | undefined;
 }

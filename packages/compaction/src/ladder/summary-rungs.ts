@@ -63,18 +63,27 @@ export const digestRung: Rung = {
       ...carryOverOf(plan!, run, focus),
       ...(state.carryOver && { extensions: state.carryOver }),
     };
-    // The digest asks no model, so it costs nothing.
-    const job = { ...jobFor(state, run, digest), cost: new RunCost() };
-    const items = [...plan!.history, ...plan!.turnPrefix];
-    const span = { ...historySpan(items, plan!.kept), previousSummary: previousProse(plan!.previous) };
-    // A short span needs a digest that is shorter still.
-    const maxTokens = digestProseTokens(carried, { plan: plan!, run });
-    const prose = await askSummary(job, wholeSpan(job, span, maxTokens));
+    const prose = await digestProse(state, run, { digest, carried });
     const { firstKeptEntryId } = plan!;
     const isExtract = digest.isExtract === true;
     return layDraft(state, { prose, firstKeptEntryId, rung: "digest", isExtract, focus }, run);
   },
 };
+
+/** The digest's prose for the planned span. It asks no model, so it costs nothing. */
+export async function digestProse(
+  state: LadderState,
+  run: Run,
+  { digest, carried }: { digest: Summariser; carried: CarryOver },
+): Promise<string> {
+  const plan = state.plan!;
+  const job = { ...jobFor(state, run, digest), cost: new RunCost() };
+  const items = [...plan.history, ...plan.turnPrefix];
+  const span = { ...historySpan(items, plan.kept), previousSummary: previousProse(plan.previous) };
+  // A short span needs a digest that is shorter still.
+  const maxTokens = digestProseTokens(carried, { plan, run });
+  return askSummary(job, wholeSpan(job, span, maxTokens));
+}
 
 async function modelSummary(
   rung: "summarise" | "chunks",
@@ -169,6 +178,7 @@ export function jobFor(state: LadderState, run: Run, summariser: Summariser): Su
     instructions,
     echoedTags: Object.keys(storedDetails(plan.previous).carryOver),
     // A refused context must not be sent again, and a repeated compaction is not about the context as it is now.
+    kind: settings.summarizer.kind,
     mayUseContext: reason !== "overflow" && instructions === undefined && former === undefined,
     record: spanRecord(plan, run.recordSource, focus),
     secrets: run.recordSource.secrets,
@@ -187,7 +197,7 @@ export function layDraft(state: LadderState, draft: Draft, run: Run): LadderStat
 }
 
 /** The plan with the cut that the draft was made for. */
-function planUpTo(plan: CompactionPlan, firstKeptEntryId: string | null): CompactionPlan {
+export function planUpTo(plan: CompactionPlan, firstKeptEntryId: string | null): CompactionPlan {
   if (firstKeptEntryId === plan.firstKeptEntryId) return plan;
   const items = [...plan.history, ...plan.turnPrefix, ...plan.kept];
   const at = items.findIndex(({ entryId }) => entryId === firstKeptEntryId);
@@ -279,8 +289,11 @@ function summarisedState(state: LadderState, summary: LaidSummary): LadderState 
 }
 
 /** Represents the compaction entry before it is written. */
-function summaryItem({ view }: LadderState, { text }: LaidSummary): ViewItem {
-  const message = { role: "compactionSummary" as const, summary: text, tokensBefore: 0, timestamp: 0 };
+function summaryItem({ view }: LadderState, { text, draft: { provider } }: LaidSummary): ViewItem {
+  const message = {
+    ...{ role: "compactionSummary" as const, summary: text, tokensBefore: 0, timestamp: 0 },
+    ...(provider && { provider }),
+  };
   const entry = {
     type: "compaction",
     id: PLANNED_ENTRY_ID,
