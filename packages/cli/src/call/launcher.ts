@@ -17,30 +17,67 @@ export function launchCommand(home: string, ...args: string[]): LaunchCommand {
   return { command: process.execPath, args: [launcherFile(home), ...args] };
 }
 
-/** Writes the script that starts this Bonsai. */
+/**
+ * Writes the script that starts this Bonsai. Calls of the hook load only the hook, and stay silent if that fails: the agent
+ * must not notice them.
+ */
 export function writeLauncher(home: string): void {
-  const text = `// Starts Bonsai for other agents, whose settings name this file. \`bonsai mcp-server install\` writes it.
-await import(${JSON.stringify(pathToFileURL(programFile()).href)});
+  const text = `// Starts Bonsai for other agents, whose settings name this file. \`bonsai hook install\` and \`bonsai mcp-server install\` write it.
+import { appendFileSync, mkdirSync, statSync } from "node:fs";
+import nodeModule from "node:module";
+import { dirname } from "node:path";
+
+const program = ${JSON.stringify(urlOf(PROGRAM_PLACES))};
+const hook = ${JSON.stringify(urlOf(HOOK_PLACES))};
+const log = ${JSON.stringify(hookLogFile(home))};
+const [command, , agent] = process.argv.slice(2);
+if (command === "hook") await runHook();
+else await import(program);
+
+async function runHook() {
+  try {
+    nodeModule.enableCompileCache?.();
+    const { main } = await import(hook);
+    await main(agent, ${JSON.stringify(home)});
+  } catch (error) {
+    try {
+      mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
+      const line = JSON.stringify({ at: new Date().toISOString(), agent, error: String(error) });
+      if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) < 1e6) appendFileSync(log, line + "\\n", { mode: 0o600 });
+    } catch {
+      // Without a log, the call still ends in silence.
+    }
+  }
+}
 `;
   if (textFile(launcherFile(home)) !== text) writeWholeFile(launcherFile(home), text);
 }
 
-/** A sentence about a launcher that cannot work; undefined for a sound one. */
-export function launcherProblem(home: string): string | undefined {
+/** A sentence about a launcher that cannot start Bonsai or its hook; undefined for a sound one. */
+export function launcherProblem(home: string, started: "program" | "hook"): string | undefined {
   const text = textFile(launcherFile(home));
   if (text === undefined) return `${launcherFile(home)} is missing.`;
-  const [, url = ""] = /import\("(.+)"\)/.exec(text) ?? [];
-  if (url.startsWith("file:") && existsSync(fileURLToPath(url))) return undefined;
+  const [, url] = new RegExp(`^const ${started} = "(file:.+)";$`, "m").exec(text) ?? [];
+  if (url !== undefined && existsSync(fileURLToPath(url))) return undefined;
   return `${launcherFile(home)} starts a Bonsai that no longer exists.`;
 }
 
-function launcherFile(home: string): string {
-  return join(home, "launcher.mjs");
+/** The log of the hook's calls. */
+export function hookLogFile(home: string): string {
+  return join(home, "logs", "hook.log");
 }
 
-/** The command's first file, from the bundle or from the sources. */
-function programFile(): string {
-  const places = ["../bin/bonsai.js", "../../bin/bonsai.js"];
+function launcherFile(home: string): string {
+  return join(home, LAUNCHER);
+}
+
+const LAUNCHER = "launcher.mjs";
+
+/** The files from the command's bundle, then from the sources. */
+const PROGRAM_PLACES = ["../bin/bonsai.js", "../../bin/bonsai.js"];
+const HOOK_PLACES = ["./hook/hook.mjs", "../../dist/hook/hook.mjs"];
+
+function urlOf(places: readonly string[]): string {
   const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
-  return files.find((file) => existsSync(file)) ?? files[0]!;
+  return pathToFileURL(files.find((file) => existsSync(file)) ?? files[0]!).href;
 }

@@ -6,6 +6,7 @@ import { applyConfigChange, backupFile, parseConfig } from "../call/agent-config
 import { compactionLosses } from "../call/compaction-losses.ts";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { launcherProblem, writeLauncher } from "../call/launcher.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
 import { sessionFile } from "../call/session-file.ts";
 import { inMemory, transcriptSession } from "../call/session-import.ts";
@@ -18,10 +19,8 @@ import {
   AGENT_ROWS,
   type HookInstallation,
   hookInstallation,
-  hookLauncherProblem,
   withHook,
   withoutHook,
-  writeHookLauncher,
 } from "./hook-settings.ts";
 import { answerHook, endingFor, HOOK_LIMITS, MAX_TEXT_TOKENS } from "./run.ts";
 
@@ -39,7 +38,7 @@ export async function install(invocation: Invocation): Promise<ExitCode | undefi
   const { agent, file, text } = namedSettings(invocation);
   const home = bonsaiHome(invocation.io.env);
   const after = withHook(agent, text ?? "", file, home);
-  writeHookLauncher(home);
+  writeLauncher(home);
   const outcome = await applyConfigChange(invocation, { file, before: text, after });
   const { label, next } = AGENT_ROWS[agent];
   invocation.output.result({ agent, file, outcome }, () => {
@@ -100,7 +99,7 @@ export async function status({ io, output }: Invocation): Promise<undefined> {
     }),
   );
   const isInstalled = installations.some(({ state }) => state === "installed" || state === "outdated");
-  const problem = isInstalled ? (hookLauncherProblem(home) ?? null) : null;
+  const problem = isInstalled ? (launcherProblem(home, "hook") ?? null) : null;
   const runs = loggedRuns(home);
   const latest = (test: (run: HookRun) => boolean) => runs.findLast(test) ?? null;
   const agents = HOOK_AGENTS.map((agent) => ({

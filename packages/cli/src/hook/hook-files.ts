@@ -12,6 +12,7 @@ import { join } from "node:path";
 import type { GapRecord, GapText } from "@bonsai-agent/compaction/host";
 import { SecretFilter } from "@bonsai-agent/messages";
 import { writeWholeFile } from "@bonsai-agent/models/host";
+import { hookLogFile } from "../call/launcher.ts";
 
 /** Agents that call the hook. */
 export const HOOK_AGENTS = ["claude-code", "codex"] as const;
@@ -103,10 +104,6 @@ export interface HookRun {
 }
 
 const MAX_LOG_BYTES = 256 * 1024;
-
-export function hookLogFile(home: string): string {
-  return join(home, "logs", "hook.log");
-}
 
 /** Appends a line; a log above 256 KB keeps its newer half. */
 export function logRun(home: string, run: HookRun): void {

@@ -1,6 +1,6 @@
 import { answerHook } from "./run.ts";
 
-/** Answers one call of another agent on standard input and output. `bonsai-hook.mjs` in Bonsai's folder calls it. */
+/** Answers one call of another agent on standard input and output. The launcher calls it. */
 export async function main(agent: string | undefined, home: string): Promise<void> {
   // The agent may close the pipe early.
   process.stdout.on("error", () => {});

@@ -1,11 +1,9 @@
-import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
-import { textFile, writeWholeFile } from "@bonsai-agent/models/host";
 import { parseConfig, withConfigValue } from "../call/agent-config.ts";
-import { type HookAgent, hookLogFile } from "./hook-files.ts";
+import { type LaunchCommand, launchCommand } from "../call/launcher.ts";
+import type { HookAgent } from "./hook-files.ts";
 
 interface AgentRow {
   /** The agent's name for people. */
@@ -14,7 +12,7 @@ interface AgentRow {
   file: (env: NodeJS.ProcessEnv, project: string | undefined) => string;
   /** The events with their matchers. */
   events: Readonly<Record<string, { matcher?: string }>>;
-  handler: (node: string, launcher: string) => object;
+  handler: (launch: LaunchCommand) => object;
   /** The next step of the user after an install. */
   next: string;
 }
@@ -31,7 +29,7 @@ export const AGENT_ROWS: Readonly<Record<HookAgent, AgentRow>> = {
         ? join(env.CLAUDE_CONFIG_DIR || join(userHome(env), ".claude"), "settings.json")
         : join(project, ".claude", "settings.local.json"),
     events: { PreCompact: {}, PostCompact: {}, SessionStart: { matcher: "compact" }, UserPromptSubmit: {} },
-    handler: (node, launcher) => ({ command: node, args: [launcher, "claude-code"] }),
+    handler: ({ command, args }) => ({ command, args }),
     next: "Claude Code reloads the file by itself. Run /hooks in Claude Code to check.",
   },
   codex: {
@@ -42,7 +40,9 @@ export const AGENT_ROWS: Readonly<Record<HookAgent, AgentRow>> = {
         "hooks.json",
       ),
     events: { SessionStart: { matcher: "compact" } },
-    handler: (node, launcher) => ({ command: `${quoted(node)} ${quoted(launcher)} codex` }),
+    handler: ({ command, args: [launcher = "", ...words] }) => ({
+      command: [quoted(command), quoted(launcher), ...words].join(" "),
+    }),
     next: "Codex runs the hook only after you approve it: start Codex and run /hooks.",
   },
 };
@@ -56,12 +56,17 @@ function quoted(path: string): string {
   return process.platform === "win32" ? `"${path}"` : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-const LAUNCHER = "bonsai-hook.mjs";
+/** The end of the command in an entry, as JSON. */
+const OWN_CALL = /launcher\.mjs\W+hook\W+run\W/;
 
 /** The text of an agent's settings with the hook. Other settings do not change. */
 export function withHook(agent: HookAgent, text: string, file: string, home: string): string {
   const { events, handler } = AGENT_ROWS[agent];
-  const own = { type: "command", ...handler(process.execPath, launcherFile(home)), timeout: TIMEOUT };
+  const own = {
+    type: "command",
+    ...handler(launchCommand(home, "hook", "run", agent)),
+    timeout: TIMEOUT,
+  };
   const groups = Object.entries(events).map(
     ([event, matcher]) => [event, { ...matcher, hooks: [own] }] as const,
   );
@@ -114,56 +119,10 @@ function ownPlaces(text: string, file: string): OwnPlace[] {
   return Object.entries(hooks).flatMap(([event, groups]) =>
     (Array.isArray(groups) ? groups : []).flatMap((group: unknown, at): OwnPlace[] => {
       const handlers = isRecord(group) && Array.isArray(group.hooks) ? group.hooks : [];
-      const own = handlers.findIndex((handler) => JSON.stringify(handler).includes(LAUNCHER));
+      const own = handlers.findIndex((handler) => OWN_CALL.test(JSON.stringify(handler)));
       if (own < 0) return [];
       const path = ["hooks", event, at, ...(handlers.length === 1 ? [] : ["hooks", own])];
       return [{ path, group: group as Record<string, unknown> }];
     }),
   );
-}
-
-export function launcherFile(home: string): string {
-  return join(home, "bin", LAUNCHER);
-}
-
-/** Writes the script that agents start. It loads the hook of this Bonsai, and stays silent if that fails. */
-export function writeHookLauncher(home: string): void {
-  const text = `// Runs Bonsai's hook for other agents. \`bonsai hook install\` writes this file.
-import { appendFileSync, mkdirSync, statSync } from "node:fs";
-import nodeModule from "node:module";
-import { dirname } from "node:path";
-
-const entry = ${JSON.stringify(pathToFileURL(hookBundle()).href)};
-const log = ${JSON.stringify(hookLogFile(home))};
-try {
-  nodeModule.enableCompileCache?.();
-  const { main } = await import(entry);
-  await main(process.argv[2], ${JSON.stringify(home)});
-} catch (error) {
-  try {
-    mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
-    const line = JSON.stringify({ at: new Date().toISOString(), agent: process.argv[2], error: String(error) });
-    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) < 1e6) appendFileSync(log, line + "\\n", { mode: 0o600 });
-  } catch {
-    // The agent must not notice a log that cannot be written.
-  }
-}
-`;
-  if (textFile(launcherFile(home)) !== text) writeWholeFile(launcherFile(home), text);
-}
-
-/** A sentence about a launcher that cannot work; undefined for a sound one. */
-export function hookLauncherProblem(home: string): string | undefined {
-  const text = textFile(launcherFile(home));
-  if (text === undefined) return `${launcherFile(home)} is missing.`;
-  const [, url = ""] = /^const entry = "(.+)";$/m.exec(text) ?? [];
-  if (url.startsWith("file:") && existsSync(fileURLToPath(url))) return undefined;
-  return `${launcherFile(home)} starts a Bonsai that no longer exists.`;
-}
-
-/** The hook's bundle, from the command's bundle or from the sources. */
-function hookBundle(): string {
-  const places = ["./hook/hook.mjs", "../../dist/hook/hook.mjs"];
-  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
-  return files.find((file) => existsSync(file)) ?? files[0]!;
 }

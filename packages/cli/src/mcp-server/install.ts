@@ -64,7 +64,7 @@ export async function status(invocation: Invocation): Promise<undefined> {
     }),
   );
   const isInstalled = rows.some(({ state }) => state === "installed");
-  const problem = isInstalled ? (launcherProblem(bonsaiHome(io.env)) ?? null) : null;
+  const problem = isInstalled ? (launcherProblem(bonsaiHome(io.env), "program") ?? null) : null;
   output.result({ servers: rows, problem }, () => [
     ...table(
       rows

@@ -17,7 +17,7 @@ function place() {
     options: { cwd, env: { HOME: folder, BONSAI_HOME: home } },
     cwd,
     home,
-    launcher: join(home, "bin/bonsai-hook.mjs"),
+    launcher: join(home, "launcher.mjs"),
     claude: join(folder, ".claude/settings.json"),
     codex: join(folder, ".codex/hooks.json"),
   };
@@ -34,7 +34,12 @@ test("install writes the entries of Claude Code without a shell", async () => {
   const { options, claude, launcher } = place();
   const report = await jsonOf(["hook", "install", "claude-code", "--yes"], options);
   expect(report).toEqual({ agent: "claude-code", file: claude, outcome: "written" });
-  const own = { type: "command", command: process.execPath, args: [launcher, "claude-code"], timeout: 10 };
+  const own = {
+    type: "command",
+    command: process.execPath,
+    args: [launcher, "hook", "run", "claude-code"],
+    timeout: 10,
+  };
   expect(JSON.parse(read(claude))).toEqual({
     hooks: {
       PreCompact: [{ hooks: [own] }],
@@ -52,7 +57,7 @@ test("install writes the entries of Claude Code without a shell", async () => {
 test("install writes one entry of Codex, and says that the user must approve it", async () => {
   const { options, codex, launcher } = place();
   const { stdout } = await runCli(["hook", "install", "codex", "--yes"], options);
-  const command = `'${process.execPath}' '${launcher}' codex`;
+  const command = `'${process.execPath}' '${launcher}' hook run codex`;
   expect(JSON.parse(read(codex))).toEqual({
     hooks: { SessionStart: [{ matcher: "compact", hooks: [{ type: "command", command, timeout: 10 }] }] },
   });
@@ -83,7 +88,7 @@ test("remove restores the former file byte for byte", () =>
       write(file, text);
       await jsonOf(["hook", "install", agent, "--yes"], options);
       expect(read(`${file}.bonsai-backup`)).toBe(text);
-      expect(read(file).match(/bonsai-hook\.mjs/g)).toHaveLength(agent === "codex" ? 1 : 4);
+      expect(read(file).match(/launcher\.mjs/g)).toHaveLength(agent === "codex" ? 1 : 4);
       await jsonOf(["hook", "remove", agent, "--yes"], options);
       expect(read(file)).toBe(text);
     }
@@ -189,7 +194,7 @@ test("status names the launcher's problem and the latest runs", async () => {
   expect(stdout).toMatch(/codex +user +installed/);
   expect(stdout).toContain("~400 tokens with 2 irreversible commands, 1 user message, 30 terms");
   expect(stdout).toContain("Error: no");
-  write(join(home, "bin/bonsai-hook.mjs"), 'const entry = "file:///gone/hook.mjs";\n');
+  write(join(home, "launcher.mjs"), 'const hook = "file:///gone/hook.mjs";\n');
   expect((await runCli(["hook", "status"], options)).stdout).toContain(
     "starts a Bonsai that no longer exists",
   );
@@ -198,8 +203,8 @@ test("status names the launcher's problem and the latest runs", async () => {
 test("a launcher whose Bonsai is gone exits with 0 and without output, and logs the error", async () => {
   const { options, home, launcher } = place();
   await jsonOf(["hook", "install", "codex", "--yes"], options);
-  write(launcher, read(launcher).replace(/^const entry = .*$/m, 'const entry = "file:///gone/hook.mjs";'));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [launcher, "codex"], {
+  write(launcher, read(launcher).replace(/^const hook = .*$/m, 'const hook = "file:///gone/hook.mjs";'));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [launcher, "hook", "run", "codex"], {
     input: "{}",
     encoding: "utf8",
   });

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { claudeCodeTranscript, codexTranscript } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { type HookRun, hookLogFile, loggedRuns, logRun } from "../../src/hook/hook-files.ts";
+import { hookLogFile } from "../../src/call/launcher.ts";
+import { type HookRun, loggedRuns, logRun } from "../../src/hook/hook-files.ts";
 import { answerHook } from "../../src/hook/run.ts";
 import { HookFolder, runs, says, summary, work } from "./recorded-work.ts";
 

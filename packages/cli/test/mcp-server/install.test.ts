@@ -183,7 +183,7 @@ test("status lists the configurations and reports a launcher without its program
   const states = installed.servers.filter(({ state }) => state === "installed");
   expect(states).toMatchObject([{ client: "codex", scope: "user" }]);
   expect(installed).toMatchObject({ problem: null });
-  writeFileSync(launcher(folder), 'await import("file:///gone/bonsai.js");\n');
+  writeFileSync(launcher(folder), 'const program = "file:///gone/bonsai.js";\n');
   expect((await runCli(["mcp-server", "status"], options)).stdout).toContain("no longer exists");
 });
 
