@@ -33,7 +33,7 @@ const ORDER: Order = {
       "entry-types.ts",
     ],
     ...["projection.ts", "usage-counter.ts", "store", "read", "doctor", "notices.ts"],
-    ...["continued-copy.ts", "session.ts", "hidden.ts", "session-summary.ts", "fork.ts"],
+    ...["continued-copy.ts", "session.ts", "hidden.ts", "hide.ts", "session-summary.ts", "fork.ts"],
     ...["open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
   ],
   "packages/postgres/src": [

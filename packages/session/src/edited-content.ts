@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { contentBlocks, type Message, type UserContent } from "@bonsai-agent/messages";
 import type { ContextEditEntry } from "./entry.ts";
 
@@ -32,6 +33,24 @@ export function isDeliberateEdit(
   original: Message,
 ): boolean {
   return replacement === null || (replacement !== undefined && !isCompacted(replacement.content, original));
+}
+
+/** True for an edit that shows the message as it was stored. */
+export function isRestoring(
+  { replacement }: Pick<ContextEditEntry, "replacement">,
+  original: Message,
+): boolean {
+  if (replacement === null || replacement === undefined) return false;
+  return isDeepStrictEqual(contentBlocks(replacement.content), contentOf(original));
+}
+
+/** The latest deliberate edit of a message, unless a later edit restored the message. @param edits oldest first */
+export function deliberateEdit<Edit extends Pick<ContextEditEntry, "replacement">>(
+  edits: readonly Edit[],
+  original: Message,
+): Edit | undefined {
+  const restored = edits.findLastIndex((edit) => isRestoring(edit, original));
+  return edits.slice(restored + 1).findLast(({ replacement }) => isDeliberateEdit(replacement, original));
 }
 
 function isCompacted(content: unknown, original: Message): boolean {

@@ -1,4 +1,4 @@
-import { isDeliberateEdit, isMasked } from "./edited-content.ts";
+import { deliberateEdit, isMasked } from "./edited-content.ts";
 import { type ContextEditEntry, customTypes, type Entry } from "./entry.ts";
 import { editedMessage, type ProjectionItem, projectEntry, ViewFinder } from "./projection.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
@@ -125,7 +125,7 @@ const editsOf = untilChange((session) => {
 export function recallableEntry(session: Session, entry: Entry): Entry | undefined {
   const original = projectEntry(entry)?.message;
   const edits = editsOf(session, null).get(entry.id) ?? [];
-  const edit = original && edits.findLast(({ replacement }) => isDeliberateEdit(replacement, original));
+  const edit = original && deliberateEdit(edits, original);
   if (edit === undefined) return entry;
   if (edit.replacement === null) return undefined;
   const { content } = edit.replacement;

@@ -2,8 +2,9 @@
 
 export { contentOf, imageMark, isMasked, isOutput, MASK_PLACEHOLDER } from "./edited-content.ts";
 export { hiddenLookup, recallableEntry } from "./hidden.ts";
+export { hiddenByEdit, isHiding, toggleHidden } from "./hide.ts";
 export { asStored, compactionChange, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
-export { editedMessage, projectEntry, unmaskedMessage } from "./projection.ts";
+export { editedMessage, isRestored, projectEntry, unmaskedMessage } from "./projection.ts";
 export { sqlite } from "./search/index-database.ts";
 export { sessionFiles } from "./session-list.ts";
 export { summarizeSession, userWords } from "./session-summary.ts";

@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { isDeliberateEdit, isMaskedContent } from "./edited-content.ts";
+import { deliberateEdit, isMaskedContent, isRestoring } from "./edited-content.ts";
 import {
   type CompactionEntry,
   type CompactionFields,
@@ -76,9 +76,16 @@ export function projectEntry(entry: Entry, edit?: ContextEditEntry): ProjectionI
   const message = entryType(entry.type)?.message?.(entry);
   if (message === undefined) return undefined;
   // An edit without a replacement is damaged: it edits nothing.
-  if (edit?.replacement === undefined) return { entryId: entry.id, entry, message };
+  if (edit?.replacement === undefined || isRestoring(edit, message))
+    return { entryId: entry.id, entry, message };
   if (edit.replacement === null) return undefined;
   return { entryId: entry.id, entry, message: editedMessage(message, edit.replacement.content), edit };
+}
+
+/** True for an edit that shows an entry as it was stored, and so edits nothing. */
+export function isRestored(entry: Entry, edit: ContextEditEntry | undefined): boolean {
+  const message = edit && projectEntry(entry)?.message;
+  return message !== undefined && isRestoring(edit!, message);
 }
 
 /** A message with another content, or for a command of the user with another output. Summaries stay as they are. */
@@ -90,7 +97,7 @@ export function editedMessage(message: Message, content: unknown): Message {
 export function unmaskedMessage({ edit, entry, message, formerEdits = [] }: ProjectionItem): Message {
   if (edit === undefined || !isMaskedContent(edit.replacement?.content)) return message;
   const original = projectEntry(entry)?.message ?? message;
-  const meant = formerEdits.findLast(({ replacement }) => isDeliberateEdit(replacement, original));
+  const meant = deliberateEdit(formerEdits, original);
   if (meant === undefined) return original;
   return meant.replacement ? editedMessage(original, meant.replacement.content) : message;
 }

@@ -2,7 +2,7 @@ import { summaryLoss } from "@bonsai-agent/compaction";
 import { BonsaiError, costText } from "@bonsai-agent/messages";
 import { counted, count as digits } from "@bonsai-agent/messages/numbers";
 import { type ContextEditEntry, type Entry, type SessionHeader, UsageCounter } from "@bonsai-agent/session";
-import { isLeafRecord, UndoneCompactions } from "@bonsai-agent/session/host";
+import { isLeafRecord, isRestored, UndoneCompactions } from "@bonsai-agent/session/host";
 import { type EntryFate, entryMarkdown } from "./markdown/entry.ts";
 import { TextForMarkdown } from "./markdown/text-for-markdown.ts";
 
@@ -74,7 +74,7 @@ function fatesOf(path: readonly Entry[]): (entry: Entry) => EntryFate {
   for (const entry of path.toReversed()) undone.addOlder(entry);
   const parents = new Map(path.map((entry, at) => [entry, path[at - 1]]));
   return (entry) => ({
-    edit: edits.get(entry.id),
+    edit: isRestored(entry, edits.get(entry.id)) ? undefined : edits.get(entry.id),
     undone: undone.has(entry.id),
     loss: entry.type === "compaction" ? summaryLoss(entry, parents.get(entry)) : undefined,
   });

@@ -31,7 +31,7 @@ describe("the panel", () => {
         ╰─▾○ user       [dead end] Try a cache                                16 hours
            ○ assistant  A cache makes it worse.                               16 hours
        Enter go there · ←→ fold · Tab filter · Ctrl-L label · Ctrl-A menu
-       Ctrl-D diff · Esc leave"
+       Ctrl-D diff · Ctrl-X hide · Esc leave"
     `);
   });
 
@@ -54,7 +54,7 @@ describe("the panel", () => {
            ○ assistant A cache makes it worse.
        Enter go there · ←→ fold · Tab filter
        Ctrl-L label · Ctrl-A menu
-       Ctrl-D diff · Esc leave"
+       Ctrl-D diff · Ctrl-X hide · Esc leave"
     `);
     terminal.press("tab", "ctrl+f");
     expect(panelOf(await terminal.until("user only"))).toMatchInlineSnapshot(`
@@ -69,7 +69,7 @@ describe("the panel", () => {
 
        Enter go there · ←→ fold · Tab filter
        Ctrl-L label · Ctrl-A menu
-       Ctrl-D diff · Esc leave"
+       Ctrl-D diff · Ctrl-X hide · Esc leave"
     `);
   });
 

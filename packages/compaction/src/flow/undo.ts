@@ -1,6 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
-import { compactionChange, UndoneCompactions } from "@bonsai-agent/session/host";
+import { compactionChange, isHiding, UndoneCompactions } from "@bonsai-agent/session/host";
 import type { CompactionLifecycle } from "../events.ts";
 
 /** JSON output of `bonsai session undo` and `bonsai session redo`. */
@@ -111,7 +111,7 @@ function checkStillRight(session: Session, compaction: CompactionEntry, since: r
   const index = session.index();
   const firstKept = index.find(compaction.firstKeptEntryId);
   for (const entry of since) {
-    if (entry.type !== "context_edit" || entry.replacement !== null) continue;
+    if (entry.type !== "context_edit" || !isHiding(entry)) continue;
     if (index.find(entry.targetId) >= firstKept) continue;
     throw new BonsaiError({
       code: "redo_not_possible",

@@ -22,9 +22,10 @@ export interface ChatLooks {
 const maskedTexts = {
   whole: "masked: the model does not see this output",
   part: "shortened: the model sees only a part",
+  hidden: "hidden: the model does not see this",
 } as const;
 
-/** The part of an output that the model does not see. */
+/** The way in which the model does not see an output. */
 export type Masked = keyof typeof maskedTexts;
 
 /**
@@ -138,4 +139,16 @@ interface FoldedOptions<Each> {
   /** Default dim. */
   markStyle?: Style;
   draw: (part: readonly Each[]) => readonly string[];
+}
+
+/** Says below a message that the model does not see it. */
+export class HiddenMark extends ChatBlock<Pick<ChatLooks, "theme">> {
+  constructor(looks: Pick<ChatLooks, "theme">) {
+    super(looks);
+    this.mask("hidden");
+  }
+
+  protected lines(width: number): string[] {
+    return this.maskedLines(width);
+  }
 }

@@ -1,7 +1,7 @@
 import { summaryLoss } from "@bonsai-agent/compaction";
 import type { SummaryLoss } from "@bonsai-agent/compaction/host";
 import type { CompactionEntry, ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
-import { UndoneCompactions } from "@bonsai-agent/session/host";
+import { isRestored, UndoneCompactions } from "@bonsai-agent/session/host";
 
 /** Finds the entries of a session that the chat shows, without reading its file. */
 export class ChatHistory {
@@ -69,7 +69,7 @@ export function chatPath(
     if (isShown(entry) || (entry.type === "custom" && isDrawn(entry.customType)))
       items.push({
         entry,
-        edit: edits.get(entry.id),
+        edit: isRestored(entry, edits.get(entry.id)) ? undefined : edits.get(entry.id),
         isUndone: undone.has(entry.id),
         ...(entry.type === "compaction" && { loss: lossOf(entry, session) }),
       });

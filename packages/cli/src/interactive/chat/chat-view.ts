@@ -2,14 +2,15 @@ import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import { MASK_PLACEHOLDER } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { contentText } from "@bonsai-agent/messages";
-import type { ContextEditEntry, CustomEntry, Session } from "@bonsai-agent/session";
+import type { ContextEditEntry, CustomEntry, EntryOf, Session } from "@bonsai-agent/session";
+import { isHiding } from "@bonsai-agent/session/host";
 import { errorText } from "../../views/error-text.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Component } from "../terminal/tui.ts";
 import { AnswerView } from "./answer-view.ts";
-import type { ChatLooks } from "./chat-block.ts";
+import { type ChatLooks, HiddenMark } from "./chat-block.ts";
 import { ChatHistory, type ChatItem } from "./chat-history.ts";
 import { ChatImages } from "./chat-images.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
@@ -229,11 +230,24 @@ export class ChatView {
       case "message":
         this.#addNew(this.#messages.begin(entry.message));
         this.#addNew(this.#messages.store(entry.message, entry.id));
-        if (edit !== undefined) this.#messages.mask(entry.id, isMaskEdit(edit) ? "whole" : "part");
+        if (edit !== undefined) this.#mark(entry, edit);
         break;
       default:
     }
   }
+
+  /** Shows which part of a message the model does not see. */
+  #mark(entry: EntryOf<"message">, edit: ContextEditEntry): void {
+    const how = isHiding(edit) ? "hidden" : isMaskEdit(edit) ? "whole" : "part";
+    const { role } = entry.message;
+    if (role === "toolResult" || role === "bashExecution") this.#messages.mask(entry.id, how);
+    else if (how === "hidden" && !isFailed(entry)) this.#add(new HiddenMark(this.#looks));
+  }
+}
+
+/** Bonsai hides failed answers, and their block says that they failed. */
+function isFailed({ message }: EntryOf<"message">): boolean {
+  return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
 }
 
 function isOutdated(block: Foldable, succeeded: Attempt | undefined): boolean {

@@ -1,8 +1,9 @@
 import { type Line, renderLine } from "../../views/line.ts";
 import { counted } from "../../views/numbers.ts";
+import { shownKey } from "../terminal/keys.ts";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import type { Theme } from "../terminal/theme.ts";
-import { getKeybindings, truncateToWidth } from "../terminal/tui.ts";
+import { getKeybindings, type KeyId, matchesKey, truncateToWidth } from "../terminal/tui.ts";
 import { framed, type KeyHint, keyName, scrollStep, textLines } from "./panel-frame.ts";
 
 /** Rows of the screen around the report. */
@@ -11,9 +12,16 @@ const MIN_ROWS = 4;
 
 type MakeLines = (width: number) => Iterable<Line>;
 
+/** A key that opens another panel over a report. The report is drawn again afterwards. */
+interface ReportAction {
+  key: KeyId;
+  does: string;
+  run(): Promise<void>;
+}
+
 /** Shows a report until the user leaves it. @param lines called again when the width changes */
-export async function showReport(screen: Screen, lines: MakeLines): Promise<void> {
-  await screen.show<void>((done) => new ReportPanel(screen, lines, () => done(undefined)));
+export async function showReport(screen: Screen, lines: MakeLines, action?: ReportAction): Promise<void> {
+  await screen.show<void>((done) => new ReportPanel(screen, lines, () => done(undefined), action));
 }
 
 /** A report in the place of the editor; scrolled if it is taller than the terminal. */
@@ -21,18 +29,22 @@ class ReportPanel implements Panel {
   readonly #screen: Screen;
   readonly #leave: () => void;
   readonly #report: ScrolledLines;
+  readonly #action: ReportAction | undefined;
 
-  constructor(screen: Screen, lines: MakeLines, leave: () => void) {
+  constructor(screen: Screen, lines: MakeLines, leave: () => void, action?: ReportAction) {
     this.#screen = screen;
     this.#leave = leave;
+    this.#action = action;
     this.#report = scrolledReport(screen, lines);
   }
 
   render(width: number): string[] {
     const rows = Math.max(MIN_ROWS, this.#screen.rows - ROWS_AROUND);
     const lines = this.#report.render(width, rows);
+    const action = this.#action;
+    const own: KeyHint[] = action === undefined ? [] : [[shownKey(action.key), action.does]];
     const close: KeyHint = [keyName("tui.select.cancel"), "close"];
-    return framed(this.#screen.theme, width, lines, [...this.#report.hints(), close]);
+    return framed(this.#screen.theme, width, lines, [...this.#report.hints(), ...own, close]);
   }
 
   invalidate(): void {
@@ -43,7 +55,14 @@ class ReportPanel implements Panel {
     const bindings = getKeybindings();
     if (bindings.matches(data, "tui.select.cancel") || bindings.matches(data, "tui.select.confirm"))
       this.#leave();
+    else if (this.#action !== undefined && matchesKey(data, this.#action.key)) void this.#act(this.#action);
     else if (this.#report.handleInput(data)) this.#screen.redraw();
+  }
+
+  async #act({ run }: ReportAction): Promise<void> {
+    await run();
+    this.invalidate();
+    this.#screen.redraw();
   }
 }
 

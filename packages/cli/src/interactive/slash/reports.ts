@@ -5,20 +5,27 @@ import { sessionReport, sessionView } from "../../views/session-report.ts";
 import type { SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { showReport } from "../panels/report-panel.ts";
+import { showMessages } from "../tree/hide.ts";
 
 export const contextCommand: SlashCommand = {
   name: "context",
   description: "Show what fills the context",
   worksWhileBusy: true,
-  async run(_args, { host: { agent, app }, screen }) {
-    const report = contextReport({
-      session: agent.session,
-      overhead: { systemPrompt: agent.systemPrompt, tools: agent.tools.declarations() },
-      settings: app.settings.compaction,
-      model: isNoModel(agent.model) ? undefined : agent.model,
-      nowMs: app.call.io.now(),
+  async run(_args, context) {
+    const { agent, app } = context.host;
+    const report = () =>
+      contextReport({
+        session: agent.session,
+        overhead: { systemPrompt: agent.systemPrompt, tools: agent.tools.declarations() },
+        settings: app.settings.compaction,
+        model: isNoModel(agent.model) ? undefined : agent.model,
+        nowMs: app.call.io.now(),
+      });
+    await showReport(context.screen, (width) => contextReportView(report(), width), {
+      key: "ctrl+x",
+      does: "hide messages",
+      run: () => showMessages(context),
     });
-    await showReport(screen, (width) => contextReportView(report, width));
   },
 };
 

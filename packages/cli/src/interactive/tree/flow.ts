@@ -11,6 +11,7 @@ import { askPick, askText, askYes } from "../panels/ask.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { keys } from "../terminal/keys.ts";
 import { showBranchDiff } from "./branches.ts";
+import { hiddenIds, hideOrShow } from "./hide.ts";
 import { TreeModel } from "./tree-model.ts";
 import { TreePanel, type TreePanelOptions } from "./tree-panel.ts";
 
@@ -201,7 +202,8 @@ const MAX_PREVIEW = 60;
 
 export function openTreeModel({ host }: InteractiveContext, atEntryId?: string): TreeModel {
   const { session } = host.agent;
-  return new TreeModel({ tree: session.tree(), leafId: session.leafId, atEntryId });
+  const { leafId } = session;
+  return new TreeModel({ tree: session.tree(), leafId, atEntryId, hiddenIds: hiddenIds(session) });
 }
 
 /** Shows the tree until an entry is chosen; undefined if the user left. The model keeps the position. */
@@ -217,10 +219,19 @@ export async function pickEntry(
     panel?.changed();
   };
   const onDiff = (at: number) => void showBranchDiff(context, model.entryAt(at).id);
+  const onHide = (at: number) => {
+    try {
+      context.notify(hideOrShow(context, model.entryAt(at).id));
+    } catch (error) {
+      context.notify(errorText(error), "warning");
+    }
+    model.hiddenIds = hiddenIds(host.agent.session);
+    panel?.changed();
+  };
   try {
     return await screen.show<number>((done) => {
       const { now } = host.app.call.io;
-      panel = new TreePanel({ ...options, screen, model, now, done, onLabel, onDiff });
+      panel = new TreePanel({ ...options, screen, model, now, done, onLabel, onDiff, onHide });
       return panel;
     });
   } finally {

@@ -9,6 +9,8 @@ interface TreeModelOptions {
   filter?: TreeFilter;
   /** The entry to begin at. Default: the session's leaf. */
   atEntryId?: string | undefined;
+  /** Ids of the messages that the user hid from the model. Default: none. */
+  hiddenIds?: ReadonlySet<string>;
 }
 
 /** The tree with folds and a selection. Invariant: the selection is a visible row, if there is any. */
@@ -21,9 +23,12 @@ export class TreeModel extends TreeSearch {
   /** The latest entry the user went to; its nearest visible entry is selected. */
   #wanted: number;
   #selectedRow = none;
+  /** Ids of the messages that the user hid from the model. */
+  hiddenIds: ReadonlySet<string>;
 
-  constructor({ tree, leafId, filter = "default", atEntryId }: TreeModelOptions) {
+  constructor({ tree, leafId, filter = "default", atEntryId, hiddenIds = new Set() }: TreeModelOptions) {
     super(tree, filter);
+    this.hiddenIds = hiddenIds;
     const positionOf = (entryId: string) => tree.entries.findLastIndex(({ id }) => id === entryId);
     this.#shape = treeShape(tree);
     this.#leaf = leafId === null ? none : positionOf(leafId);

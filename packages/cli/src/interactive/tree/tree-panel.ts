@@ -24,6 +24,7 @@ export interface TreePanelOptions {
   done: (at: number | undefined) => void;
   onLabel: (at: number) => void;
   onDiff: (at: number) => void;
+  onHide: (at: number) => void;
   /** Called before `done` if the user wants the menu of the entry. Default: entries have no menu. */
   onMenu?: (() => void) | undefined;
 }
@@ -102,7 +103,7 @@ export class TreePanel extends FieldPanel<TextField> {
 
   /** @returns false for a key that belongs to the search */
   #act(data: string): boolean {
-    const { model, done, onLabel, onDiff, onMenu } = this.#options;
+    const { model, done, onLabel, onDiff, onHide, onMenu } = this.#options;
     const keys = getKeybindings();
     const step = scrollStep(data, this.#page);
     const openMenu = (at: number) => {
@@ -119,6 +120,7 @@ export class TreePanel extends FieldPanel<TextField> {
       ["shift+tab", () => model.nextFilter(-1)],
       ["ctrl+l", () => this.#withSelected(onLabel)],
       ["ctrl+d", () => this.#withSelected(onDiff)],
+      ["ctrl+x", () => this.#withSelected(onHide)],
       ["ctrl+a", () => this.#withSelected(onMenu && openMenu)],
     ];
     if (step !== 0) model.move(step);
@@ -179,6 +181,7 @@ export class TreePanel extends FieldPanel<TextField> {
 
   #hints(): KeyHint[] {
     const { choice, onMenu, model } = this.#options;
+    const isHidden = model.selected !== undefined && model.hiddenIds.has(model.entryAt(model.selected).id);
     return [
       [keyName("tui.select.confirm"), choice],
       ["←→", "fold"],
@@ -186,6 +189,7 @@ export class TreePanel extends FieldPanel<TextField> {
       ["Ctrl-L", "label"],
       ...(onMenu === undefined ? [] : [["Ctrl-A", "menu"] as const]),
       ["Ctrl-D", "diff"],
+      ["Ctrl-X", isHidden ? "show to the model" : "hide"],
       [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear"],
     ];
   }

@@ -79,6 +79,12 @@ function mark(model: TreeModel, at: number, { style }: Theme): Span<Style>[] {
   ];
 }
 
+function stateOf(at: number, model: TreeModel): string | undefined {
+  if (model.tree.isUndone(at)) return "undone";
+  if (model.tree.isReplaced(at)) return "replaced";
+  return model.hiddenIds.has(model.entryAt(at).id) ? "hidden" : undefined;
+}
+
 const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
   ["user", "accent"],
   ["assistant", "success"],
@@ -94,7 +100,7 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
   const { size } = model.preview(at);
   const words = model.wordsOf(at);
   const label = model.labelOf(at);
-  const state = model.tree.isUndone(at) ? "undone" : model.tree.isReplaced(at) ? "replaced" : undefined;
+  const state = stateOf(at, model);
   const look: Style = theme.style[kindLooks.get(kind) ?? "muted"];
   const isMuted = !model.tree.isActive(at) || kind === "result" || words === "";
   return [
