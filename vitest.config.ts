@@ -66,8 +66,8 @@ export default defineConfig(({ mode }) => ({
     execArgv: ["--conditions=@bonsai-agent/source", "--disable-warning=ExperimentalWarning"],
     // Browsers and processes are slow beside other tests.
     expect: { poll: { timeout: 15_000 } },
-    // Crash and big-file tests start processes of their own; on two cores they need room.
-    testTimeout: mode === "laws" || mode === "slow" ? 900_000 : 60_000,
-    hookTimeout: 60_000,
+    // Tests of crashes and big files start processes, and tests of pages a browser: a busy machine needs far longer for them.
+    testTimeout: mode === "laws" || mode === "slow" ? 900_000 : 180_000,
+    hookTimeout: 180_000,
   },
 }));
