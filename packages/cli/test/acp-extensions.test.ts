@@ -1,4 +1,8 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { everyRow } from "@bonsai-agent/testkit";
 import { describe, expect, test, vi } from "vitest";
 import { AcpClient } from "./acp-client.ts";
@@ -35,6 +39,41 @@ describe("extensions in an editor", () => {
     await client.prompt(sessionId, "greet");
     expect(JSON.stringify(client.of("tool_call_update").at(-1))).toContain("hello from the editor");
     await client.leave();
+  });
+
+  test("a server that the client passes by its address gets the headers, and gives its tools", async () => {
+    const project = agentProject({
+      contextWindow: 100_000,
+      turn: [{ calls: [{ name: "mcp__remote__greet" }] }, { text: "Done." }],
+    });
+    vi.stubEnv("BONSAI_HOME", project.home);
+    const http = createServer(async (request, response) => {
+      if (request.method !== "POST") return response.writeHead(405).end();
+      const { id, method, params } = (await json(request)) as Record<string, { protocolVersion?: string }>;
+      if (id === undefined) return response.writeHead(202).end();
+      const serverInfo = { name: "hand", version: "1" };
+      const { protocolVersion } = params ?? {};
+      const greeting = [{ type: "text", text: `hello with ${request.headers["x-key"]}` }];
+      const results: Record<string, object> = {
+        initialize: { protocolVersion, capabilities: { tools: {} }, serverInfo },
+        "tools/list": { tools: [{ name: "greet", inputSchema: { type: "object" } }] },
+        "tools/call": { content: greeting },
+      };
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: results[String(method)] ?? {} }));
+    });
+    await once(http.listen(0, "127.0.0.1"), "listening");
+    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+    const { client } = await AcpClient.open(project);
+    const headers = [{ name: "X-Key", value: "a key" }];
+    const { sessionId } = await client.newSession(project.cwd, [
+      { type: "http", name: "remote", url, headers },
+    ]);
+    await client.prompt(sessionId, "greet");
+    expect(JSON.stringify(client.of("tool_call_update").at(-1))).toContain("hello with a key");
+    await client.leave();
+    http.closeAllConnections();
+    http.close();
   });
 
   test("dialogs are permissions, and their answers reach the extension", () =>

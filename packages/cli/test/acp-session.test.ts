@@ -206,6 +206,56 @@ describe("a long session in an editor", () => {
     await client.leave();
   });
 
+  test("/tree with summary moves and keeps a summary of the left branch", async () => {
+    const { project, file, sessionId, argv } = longProject();
+    const { client } = await AcpClient.open(project, { argv, capabilities: everything });
+    await client.agent.request("session/resume", { sessionId, cwd: project.cwd });
+    await client.prompt(sessionId, "/tree --all");
+    const [, id] = [...client.text().matchAll(/^([0-9a-f]{8}) /gm)].map(([, each]) => each!);
+    expect(readFileSync(file, "utf8")).not.toContain('"type":"branch_summary"');
+    const from = client.updates.length;
+    await client.prompt(sessionId, `/tree ${id} summary`);
+    expect(client.text("agent_message_chunk", from)).toMatch(/^Moved/);
+    expect(readFileSync(file, "utf8")).toContain('"type":"branch_summary"');
+    await client.leave();
+  });
+
+  test("an overflow is one compaction, and the prompt is answered after it", async () => {
+    const { project, sessionId, argv } = longProject();
+    const overflow = { status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" };
+    const turn = [{ error: overflow }, { text: "Well." }];
+    writeFileSync(
+      project.model[1].replace("scripted/", ""),
+      JSON.stringify({ ...scenario, contextWindow: 1_000_000, turn }),
+    );
+    const { client } = await AcpClient.open(project, { argv, capabilities: everything });
+    await client.agent.request("session/resume", { sessionId, cwd: project.cwd });
+    expect(await client.prompt(sessionId, "go on")).toEqual({ stopReason: "end_turn" });
+    expect(client.of("compaction_update")).toMatchObject([
+      { status: "in_progress" },
+      { status: "completed", summary: [{ text: expect.stringContaining("Compacted: ") }, {}] },
+    ]);
+    expect(client.text()).toContain("Well.");
+    await client.leave();
+  });
+
+  test("a session that is deleted during a prompt cancels the prompt, and cannot be opened again", async () => {
+    const project = agentProject({
+      contextWindow: 100_000,
+      turn: [{ calls: [{ name: "bash", arguments: { command: "sleep 100" } }] }],
+    });
+    const { client } = await AcpClient.open(project);
+    const { sessionId } = await client.newSession();
+    const running = client.prompt(sessionId, "wait");
+    await client.wait(({ update }) => update.sessionUpdate === "tool_call");
+    await client.agent.request("session/delete", { sessionId });
+    expect(await running).toEqual({ stopReason: "cancelled" });
+    const resumed = client.agent.request("session/resume", { sessionId, cwd: project.cwd });
+    expect(await errorOf(resumed)).toMatchObject({ code: -32002, data: { code: "session_not_found" } });
+    expect((await client.agent.request("session/list", {})).sessions).toEqual([]);
+    await client.leave();
+  });
+
   test("a deleted session goes to the trash folder", async () => {
     const project = agentProject(says("yes"));
     const { client } = await AcpClient.open(project);
