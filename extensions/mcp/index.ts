@@ -75,6 +75,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
     waitMs = waitSeconds(bonsai.getFlag("mcp-wait")) * 1_000;
     waitUntilMs = performance.now() + waitMs;
     await servers.use(config);
+    tools.release();
     // Without a user, the first text can be the only one, and a command of a server.
     if (ctx.mode === "print" || ctx.mode === "json") await waitForServers(ctx);
   });
@@ -87,7 +88,14 @@ export default function mcp(bonsai: ExtensionAPI): void {
     // Follows the prompt that starts the next run.
     bonsai.sendMessage({ customType: resourceMessage, display: true, ...named }, { deliverAs: "nextTurn" });
   });
-  bonsai.on("before_agent_start", async (_event, ctx) => waitForServers(ctx));
+  bonsai.on("before_agent_start", async (_event, ctx) => {
+    await waitForServers(ctx);
+    tools.hold();
+  });
+  bonsai.on("session_compact", () => {
+    tools.release();
+    tools.hold();
+  });
   bonsai.on("model_select", () => tools.update());
   bonsai.on("session_shutdown", async ({ reason }) => {
     // Another session of this program uses the same servers.

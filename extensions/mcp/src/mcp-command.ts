@@ -129,6 +129,17 @@ function actionsOf(server: McpServer): Map<string, Action> {
 }
 
 async function act(
+  options: McpCommandOptions,
+  action: Action,
+  server: McpServer,
+  ctx: ExtensionCommandContext,
+): Promise<void> {
+  await runAction(options, action, server, ctx);
+  // The user wants the effect now, also if the provider's cache loses its prefix.
+  if (action !== "show") options.parts.tools.release();
+}
+
+async function runAction(
   { logins, parts }: McpCommandOptions,
   action: Action,
   server: McpServer,

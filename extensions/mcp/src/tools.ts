@@ -13,7 +13,7 @@ import { type McpDetails, readResult } from "./result.ts";
 import type { McpServers } from "./servers.ts";
 
 export interface McpToolsOptions {
-  bonsai: Pick<ExtensionAPI, "registerTool">;
+  bonsai: Pick<ExtensionAPI, "registerTool" | "sendMessage">;
   servers: McpServers;
   /** Context window of the current model, in tokens; undefined or 0 if unknown. */
   contextWindow(): number | undefined;
@@ -26,12 +26,29 @@ const MAX_SHARE = 0.1;
 const PROGRESS_PAUSE_MS = 100;
 const DEFAULT_MATCHES = 5;
 
-/** Owner of the tools that the model gets from all servers: one by one, or by search. */
+/** The tools that requests declare until the next compaction. */
+interface HeldTools {
+  offered: readonly OfferedTool[];
+  /** Names and purposes of the servers for the model. */
+  servers: string;
+  /** True if a server was not ready: the model finds its tools by search later. */
+  isIncomplete: boolean;
+  /** Servers whose later tools the model knows of. */
+  announced: Set<string>;
+}
+
+/**
+ * Owner of the tools that the model gets from all servers: one by one, or by search.
+ *
+ * Invariant: from the first request to the next compaction, servers that come and go change no declared tool of a model.
+ * The tools are the start of the provider's cache.
+ */
 export class McpTools {
   readonly #options: McpToolsOptions;
   readonly #tools = new Registrations();
   #offered: readonly OfferedTool[] = [];
   #isBySearch = false;
+  #held: HeldTools | undefined;
 
   constructor(options: McpToolsOptions) {
     this.#options = options;
@@ -46,6 +63,25 @@ export class McpTools {
     return this.#isBySearch;
   }
 
+  /** Keeps the declared tools from now on. Called before each run. */
+  hold(): void {
+    if (this.#held !== undefined) return;
+    const isIncomplete = this.#options.servers.all.some(
+      ({ state }) => state !== "ready" && state !== "disabled",
+    );
+    this.#held = {
+      ...{ offered: this.#offered, isIncomplete },
+      ...{ servers: this.#serverNames(), announced: new Set() },
+    };
+    this.update();
+  }
+
+  /** Declares the current tools: a session begins, or a compaction has replaced the messages. */
+  release(): void {
+    this.#held = undefined;
+    this.update();
+  }
+
   update(): void {
     const { servers, contextWindow } = this.#options;
     const all = servers.all
@@ -54,11 +90,13 @@ export class McpTools {
     const names = toolNames(all.map(({ server, listed }) => ({ server: server.name, tool: listed.name })));
     this.#offered = all.map((each, at) => ({ ...each, name: names[at]! }));
     const window = contextWindow() ?? 0;
-    const tokens = this.#offered.reduce((sum, { listed }) => sum + listed.tokens, 0);
+    const { offered: declared, isIncomplete } = this.#held ?? { offered: this.#offered, isIncomplete: false };
+    const tokens = declared.reduce((sum, { listed }) => sum + listed.tokens, 0);
     this.#isBySearch = window > 0 && tokens > window * MAX_SHARE;
-    const wanted = this.#isBySearch
-      ? [this.#searchTool(), this.#callTool()]
-      : this.#offered.map((tool) => this.#toolOf(tool));
+    const wanted = [
+      ...(this.#isBySearch ? [] : declared.map((tool) => this.#toolOf(tool))),
+      ...(this.#isBySearch || isIncomplete ? [this.#searchTool(), this.#callTool()] : []),
+    ];
     this.#tools.update(
       new Map(
         wanted.map((tool) => {
@@ -68,6 +106,24 @@ export class McpTools {
         }),
       ),
     );
+    if (this.#held !== undefined && (isIncomplete || this.#isBySearch)) this.#announce(this.#held);
+  }
+
+  /** Tells the model about tools that it can only find by search. */
+  #announce(held: HeldTools): void {
+    const declared = new Set(held.offered.map(({ name }) => name));
+    for (const { server, name } of this.#offered) {
+      if (declared.has(name) || held.announced.has(server.name)) continue;
+      held.announced.add(server.name);
+      this.#options.bonsai.sendMessage(
+        {
+          customType: "mcp.tools",
+          content: `The MCP server ${server.name} now has other tools. Find them with mcp_search and call them with mcp_call.`,
+          display: true,
+        },
+        { deliverAs: "steer", triggerTurn: false },
+      );
+    }
   }
 
   /** An invalid tool gets a notice and does not affect the others. */
@@ -105,7 +161,8 @@ export class McpTools {
     }: { signal: AbortSignal; onUpdate: (partial: ExtensionToolResult<McpDetails>) => void },
   ): Promise<ExtensionToolResult<McpDetails>> {
     const offered = this.#offered.find((each) => each.name === name);
-    if (offered === undefined) throw new Error(`The tool ${name} no longer exists.`);
+    if (offered === undefined)
+      throw new Error(`The tool ${name} is not available: its server is off, or no longer has it.`);
     const { server, listed } = offered;
     const details = { server: server.name, tool: plainLine(listed.name) };
     let shownMs = 0;
@@ -118,17 +175,21 @@ export class McpTools {
     return readResult(raw, server.config, listed.name);
   }
 
-  /** Only the servers' names change here, so the provider's cache stays valid. */
+  #serverNames(): string {
+    return this.#options.servers.all
+      .filter(({ state }) => state !== "disabled")
+      .map(({ name, config }) => (config.description ? `${name} (${plainLine(config.description)})` : name))
+      .join(", ");
+  }
+
   #searchTool(): ExtensionTool {
     const { servers } = this.#options;
-    const names = servers.all
-      .filter(({ state }) => state !== "disabled")
-      .map(({ name, config }) => (config.description ? `${name} (${plainLine(config.description)})` : name));
+    const names = this.#held?.servers ?? this.#serverNames();
     return {
       name: "mcp_search",
       effects: "none",
       label: "Search MCP tools",
-      description: `Searches the tools of the MCP servers ${names.join(", ")} by keywords. Returns names, descriptions and parameters. Call a tool with mcp_call.`,
+      description: `Searches the tools of the MCP servers ${names} by keywords. Returns names, descriptions and parameters. Call a tool with mcp_call.`,
       parameters: searchParameters,
       execute: async (_id, args, signal) => {
         await servers.whenConnected(signal);

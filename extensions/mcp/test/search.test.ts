@@ -55,3 +55,38 @@ test("tools that cost more than a tenth of the window are offered by search, and
   expect(mcp.offered()).toContain("mcp__everything__get-sum");
   expect(mcp.offered()).not.toContain("mcp_search");
 });
+
+test("tools of a late server are found by search until a compaction, and the declared tools stay the same", async () => {
+  await using everything = await everythingOverHttp();
+  await using mcp = await openMcpSession(
+    { everything: { ...everything, roots: false } },
+    {
+      flags: { "mcp-wait": "0" },
+      answers: [
+        "Nothing there. ".repeat(2_000),
+        calling(["mcp_call", { name: "mcp__everything__get-sum", arguments: { a: 2, b: 3 } }]),
+        "Five.",
+        "By name.",
+        "Without it.",
+      ],
+    },
+  );
+  await mcp.session.prompt("Go.");
+  // Waits for the server.
+  await mcp.session.command("/mcp");
+  await mcp.session.prompt("Add 2 and 3.");
+  const { requests, agent } = mcp.session;
+  const tools = () => requests.map(({ tools }) => JSON.stringify(tools));
+  expect(mcp.offered()).toEqual(["mcp_search", "mcp_call"]);
+  expect(new Set(tools()).size).toBe(1);
+  expect(JSON.stringify(requests[1]!.messages)).toContain("The MCP server everything now has other tools.");
+  expect(mcp.results()[0]!.text).toContain("2 and 3 is 5");
+
+  await agent.compact({ useDigest: true, firstKeptEntryId: agent.session.leafId! });
+  await mcp.session.prompt("By name?");
+  expect(mcp.offered()).toContain("mcp__everything__get-sum");
+  expect(mcp.offered()).not.toContain("mcp_search");
+  await mcp.session.command("/mcp off everything");
+  await mcp.session.prompt("Without it?");
+  expect(mcp.offered()).toEqual([]);
+});

@@ -6,7 +6,7 @@ import { Agent } from "./agent.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { SessionListing } from "./listing/session-listing.ts";
 import type { AgentNotice } from "./notice.ts";
-import { InstructionFiles } from "./prompt/project-instructions.ts";
+import { InstructionFiles } from "./prompt/instruction-files.ts";
 import { type GivenPrompt, skillTokens, systemPrompt } from "./prompt/system-prompt.ts";
 import { recallTool } from "./recall/recall-tool.ts";
 import type { Skill } from "./resources/skills.ts";
@@ -84,10 +84,10 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
       ? {}
       : { expandInput, confirmMoreRequests, reviewCompaction, durability: options.durability }),
     tools: toolsFor(options, lifecycle, { instructions, search, skills: currentSkills, parent: () => agent }),
-    renewPrompt: () => instructions.renew(),
+    instructions,
     systemPrompt: (tools) =>
       systemPrompt({
-        ...{ ...fixed, tools, instructions: instructions.current, skills: currentSkills() },
+        ...{ ...fixed, tools, instructions: instructions.inPrompt, skills: currentSkills() },
         skillTokens: skillTokens(agent.model.contextWindow),
       }),
     followers: isSubAgent ? [] : [new SessionListing({ ...options, lifecycle, onNotice })],

@@ -2,14 +2,21 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { ProviderCall } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import type { Skill } from "../src/resources/skills.ts";
 import { agentSettings } from "../src/settings.ts";
 import { agent, cwd, eachInProject, opened } from "./opened-agent.ts";
-import { sentText } from "./scripted-agent.ts";
+import { filler, sentText } from "./scripted-agent.ts";
 
 eachInProject();
+
+/** The texts of the notes on changed instructions in a request. */
+const notesIn = ({ messages }: ProviderCall) =>
+  messages.flatMap((message) =>
+    message.role === "custom" && message.customType === "bonsai.instructions" ? [message.content] : [],
+  );
 
 test("instruction files beyond the project can be read to their end, and nothing beside them", async () => {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-home-")));
@@ -29,7 +36,7 @@ test("instruction files beyond the project can be read to their end, and nothing
   rmSync(home, { recursive: true });
 });
 
-test("instruction files are read again when they changed, and only then is the system prompt another one", async () => {
+test("changed instruction files follow the messages until a compaction puts them into the system prompt", async () => {
   const file = join(cwd, "AGENTS.md");
   writeFileSync(file, "Water the trees on Mondays.");
   mkdirSync(join(cwd, ".git"));
@@ -38,27 +45,31 @@ test("instruction files are read again when they changed, and only then is the s
     calls: [{ name: "write", arguments: { path: "AGENTS.md", content: text } }],
   });
   const asked = await opened(
-    (_call, count) =>
-      [change("Water them on Tuesdays."), { text: "a" }, { text: "b" }, { text: "c" }][count - 1]!,
+    (call, count) =>
+      call.purpose === "turn" && count === 1 ? change("Water them on Tuesdays.") : { text: "ok" },
     { onNotice: ({ code, message }) => notices.push(`${code}: ${message}`) },
   );
   await agent.prompt("Change the day.");
   await agent.prompt("And now?");
   rmSync(file);
   await agent.prompt("And without?");
-  const prompts = asked.map(({ systemPrompt }) => systemPrompt);
-  expect(prompts[0]).toContain("on Mondays");
-  expect(prompts[1]).toBe(prompts[0]!.replace("the trees on Mondays", "them on Tuesdays"));
-  expect(prompts[2]).toBe(prompts[1]);
-  expect(prompts[3]).not.toContain("Tuesdays");
-  expect(prompts[1]!.startsWith(prompts[3]!)).toBe(true);
+  expect(new Set(asked.map(({ systemPrompt }) => systemPrompt)).size).toBe(1);
+  expect(notesIn(asked[0]!)).toEqual([]);
+  const changed = `<instructions path=${JSON.stringify(file)}>\nWater them on Tuesdays.\n</instructions>`;
+  expect(notesIn(asked[1]!)).toEqual([changed]);
+  expect(notesIn(asked[2]!)).toEqual([changed]);
+  expect(notesIn(asked[3]!)).toEqual([changed, `${file} no longer applies.`]);
   expect(notices).toEqual([
     `instructions_changed: Instructions changed: ${file} was read again.`,
     `instructions_changed: Instructions changed: ${file} was removed and no longer applies.`,
   ]);
+  await agent.compact({ useDigest: true, firstKeptEntryId: agent.session.leafId! });
+  await agent.prompt("After the compaction?");
+  expect(asked[4]!.systemPrompt).not.toContain("Mondays");
+  expect(notesIn(asked[4]!)).toEqual([]);
 });
 
-test("instructions that come in the middle of a run hold from the next request, beside what an extension wrote", async () => {
+test("a compaction in the middle of a run keeps the changes of an extension around changed instructions", async () => {
   mkdirSync(join(cwd, ".git"));
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
   lifecycle.on("before_agent_start", async ({ systemPrompt }) => ({
@@ -69,37 +80,42 @@ test("instructions that come in the middle of a run hold from the next request, 
     calls: [{ name: "write", arguments: { path: "AGENTS.md", content } }],
   });
   const asked = await opened(
-    (_call, count) => [write("Prune in spring."), write("Prune in \0autumn."), { text: "done" }][count - 1]!,
+    (_call, count) =>
+      [{ text: filler(3_000) }, write("Prune in spring."), write("Prune in \0autumn."), { text: "done" }][
+        count - 1
+      ]!,
     { lifecycle, onNotice: ({ code, message }) => code === "instructions_unread" && unread.push(message) },
   );
+  await agent.prompt("Hello.");
+  lifecycle.on("turn_end", async ({ turnIndex, messageEntryId }) => {
+    if (turnIndex === 0) void agent.requestCompaction({ useDigest: true, firstKeptEntryId: messageEntryId });
+  });
   await agent.prompt("Write them.");
-  expect(asked[0]!.systemPrompt).toMatch(/Of mine\.$/);
-  expect(asked[1]!.systemPrompt).toContain("Of mine.");
-  expect(asked[1]!.systemPrompt).toContain("Prune in spring.");
-  expect(asked[2]!.systemPrompt).toBe(asked[0]!.systemPrompt);
+  expect(asked[1]!.systemPrompt).toMatch(/Of mine\.$/);
+  expect(asked[2]!.systemPrompt).toContain("Of mine.");
+  expect(asked[2]!.systemPrompt).toContain("Prune in spring.");
+  expect(asked[3]!.systemPrompt).toBe(asked[2]!.systemPrompt);
+  expect(notesIn(asked[3]!)).toEqual([`${join(cwd, "AGENTS.md")} no longer applies.`]);
   expect(unread).toEqual([`Cannot read ${join(cwd, "AGENTS.md")}: it is not a text file.`]);
 });
 
-test("a file that a CLAUDE.md names is read again too, and one that it names from now on", async () => {
+test("a note has a changed file that a CLAUDE.md names, and a file that it names from now on", async () => {
   mkdirSync(join(cwd, ".git"));
-  writeFileSync(join(cwd, "CLAUDE.md"), "@style.md");
+  writeFileSync(join(cwd, "CLAUDE.md"), "@style.md @later.md");
   writeFileSync(join(cwd, "style.md"), "Tabs.");
   const asked = await opened(() => ({ text: "done" }));
   for (const [file, text] of [
     ["style.md", "Spaces."],
-    ["style.md", "Spaces. @more.md"],
-    ["more.md", "And no semicolons."],
+    ["later.md", "Semicolons."],
+    ["later.md", "No semicolons."],
   ] as const) {
     await agent.prompt("Go.");
     writeFileSync(join(cwd, file), text);
-    if (text.includes("@")) writeFileSync(join(cwd, "more.md"), "Semicolons.");
   }
   await agent.prompt("Go.");
-  const has = (text: string) => asked.map(({ systemPrompt }) => systemPrompt.includes(text));
-  expect(has("\nTabs.")).toEqual([true, false, false, false]);
-  expect(has("\nSpaces.")).toEqual([false, true, true, true]);
-  expect(has("\nSemicolons.")).toEqual([false, false, true, false]);
-  expect(has("And no semicolons.")).toEqual([false, false, false, true]);
+  const notes = notesIn(asked[3]!).map((text) => text.split("\n")[1]);
+  expect(asked.map((call) => notesIn(call).length)).toEqual([0, 1, 2, 3]);
+  expect(notes).toEqual(["Spaces.", "Semicolons.", "No semicolons."]);
 });
 
 const pdf = (base: string): Skill => ({
@@ -111,19 +127,6 @@ const pdf = (base: string): Skill => ({
   isForUser: true,
   readable: join(base, "pdf"),
   place: { path: base, origin: "user" },
-});
-
-test("a file that a CLAUDE.md names holds from when it is there; until then the system prompt stays the same", async () => {
-  writeFileSync(join(cwd, "CLAUDE.md"), "See @later.md");
-  const asked = await opened(() => ({ text: "done" }));
-  await agent.prompt("One.");
-  await agent.prompt("Two.");
-  writeFileSync(join(cwd, "later.md"), "Water the roses.");
-  await agent.prompt("Three.");
-  const prompts = asked.map(({ systemPrompt }) => JSON.stringify(systemPrompt));
-  expect(prompts[1]).toBe(prompts[0]);
-  expect(prompts[1]).not.toContain("Water the roses.");
-  expect(prompts[2]).toContain("Water the roses.");
 });
 
 test("a skill is named to the model, which reads its folder without asking, and nothing beside it", async () => {

@@ -12,7 +12,7 @@ eachInProject();
 
 const names = ({ tools }: ProviderCall) => tools.map(({ name }) => name);
 
-const builtin = ["read", "write", "edit", "bash", "grep", "find", "ls"];
+const builtin = ["read", "write", "edit", "bash", "grep", "find", "ls", "recall"];
 
 test("the built-in tools work in the project, and the project's instructions are in the system prompt", async () => {
   writeFileSync(join(cwd, "AGENTS.md"), "Water the trees on Mondays.");

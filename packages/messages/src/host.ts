@@ -8,6 +8,7 @@ export {
   escapeTag,
   FRAMES,
   framed,
+  isNote,
   MESSAGE_TYPES,
   paragraphs,
   RECALL_TOOL,

@@ -74,6 +74,7 @@ const OWN_ENTRY_WORDS: ReadonlyMap<unknown, string> = new Map([
   [customTypes.companion, "note for other programs"],
   [MESSAGE_TYPES.continue, "request to continue"],
   [MESSAGE_TYPES.runningWork, "note on background processes"],
+  [MESSAGE_TYPES.instructions, "note on changed instructions"],
   ["bonsai.lost", "damaged entry"],
   [customTypes.sessionBlurb, "description of the session"],
   ["bonsai.import", "import of a transcript"],

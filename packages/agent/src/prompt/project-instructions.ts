@@ -1,13 +1,11 @@
-import { lstatSync, type Stats, statSync } from "node:fs";
+import { lstatSync, type Stats } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, extname, join, resolve } from "node:path";
-import { isDeepStrictEqual } from "node:util";
-import type { AgentNotice } from "../notice.ts";
 import { formatOfBom, readRegularFile, unmarkedUtf16 } from "../tools/files/open-file.ts";
 import { isInside } from "../tools/path-guard.ts";
 import { errorCode, firstBytes } from "../tools/result-text.ts";
-import { instructionSection, type ProjectInstruction, type PromptChange } from "./system-prompt.ts";
+import type { ProjectInstruction } from "./system-prompt.ts";
 
 /** Folders of other agents with instructions for all projects. Bonsai reads the first one if it has none of its own. */
 const userFolders = [".claude", ".pi/agent"];
@@ -17,7 +15,7 @@ const MAX_IMPORTS = 20;
 /** About 8,000 tokens, in every request. Longer texts belong in files that are read on demand. */
 const MAX_INSTRUCTION_BYTES = 32 * 1024;
 
-interface ProjectInstructionsOptions {
+export interface ProjectInstructionsOptions {
   /** Absolute. */
   cwd: string;
   /** The folder of Bonsai's own files, whose instructions come first; see `bonsaiHome()`. */
@@ -64,7 +62,7 @@ export async function projectInstructions({
 }
 
 /** Every path at which an instruction file can be. */
-function instructionPaths(options: ProjectInstructionsOptions): string[] {
+export function instructionPaths(options: ProjectInstructionsOptions): string[] {
   const { cwd, home, fileNames } = options;
   const folders = foldersDownTo(resolve(cwd));
   return [...ownPaths(home, fileNames), ...folders.flatMap((folder) => pathsIn(folder, fileNames))];
@@ -121,7 +119,7 @@ const mention = /(?<=^|[\s(])@([^\s"'`<>()[\]{}]+)/gm;
 const code = /^(?:```|~~~)[^\n]*\n[\s\S]*?(?:^(?:```|~~~)[ \t]*$|(?![\s\S]))|(`+)(?!`)[^\n]*?[^`\n]\1(?!`)/gm;
 
 /** Returns the files that a text names with `@` outside code, in order, each once. They may not exist. */
-function importsIn(text: string, path: string): string[] {
+export function importsIn(text: string, path: string): string[] {
   const named = [...text.replaceAll(code, "").matchAll(mention)].map(([, name = ""]) =>
     name.replace(/[.,;:!?]+$/, ""),
   );
@@ -239,105 +237,4 @@ function textOf(bytes: Buffer): string | undefined {
   if (encoding === "utf-8" && bytes.includes(0)) return undefined;
   const first = encoding === "utf-8" ? firstBytes(bytes, MAX_INSTRUCTION_BYTES) : bytes;
   return new TextDecoder(encoding).decode(first).trim();
-}
-
-/** Files to check before each request. */
-const MAX_NAMED = 100;
-
-/** The instructions of a session. They are in the system prompt, and are read again when one of their files changes. */
-export class InstructionFiles {
-  readonly #options: ProjectInstructionsOptions;
-  readonly #onNotice: (notice: AgentNotice) => void;
-  #current: readonly ProjectInstruction[] = [];
-  /** Files named with `@`. A missing file can appear later. */
-  #named: readonly string[] = [];
-  /** State of each path before it was read, missing ones too. */
-  #seen: ReadonlyMap<string, string> = new Map();
-
-  private constructor(options: ProjectInstructionsOptions, onNotice: (notice: AgentNotice) => void) {
-    this.#options = options;
-    this.#onNotice = onNotice;
-  }
-
-  /** @param onNotice called for unreadable and for changed files, now and later */
-  static async open(
-    options: ProjectInstructionsOptions,
-    onNotice: (notice: AgentNotice) => void,
-  ): Promise<InstructionFiles> {
-    const files = new InstructionFiles(options, onNotice);
-    await files.#read(files.#look());
-    for (const { problem } of files.#current) files.#notifyUnread(problem);
-    return files;
-  }
-
-  /** The most general first. */
-  get current(): readonly ProjectInstruction[] {
-    return this.#current;
-  }
-
-  /** Reads the files again if one has changed. Returns the change of the prompt. */
-  async renew(): Promise<PromptChange | undefined> {
-    const seen = this.#look();
-    if (isDeepStrictEqual(seen, this.#seen)) return undefined;
-    const before = this.#current;
-    await this.#read(seen);
-    this.#notifyChanges(before);
-    const [from, to] = [instructionSection(before), instructionSection(this.#current)];
-    return from === to ? undefined : { from, to };
-  }
-
-  /** @param seen the state before: a file that changes while it is read is read again the next time */
-  async #read(seen: ReadonlyMap<string, string>): Promise<void> {
-    this.#current = await projectInstructions(this.#options);
-    const named = this.#current.flatMap(({ text, path }) => importsIn(text, path));
-    this.#named = named.slice(0, MAX_NAMED);
-    // The named files are known only now.
-    const later = [...this.#current.map(({ path }) => path), ...this.#named].filter(
-      (path) => !seen.has(path),
-    );
-    this.#seen = new Map([...seen, ...looksOf(later)]);
-  }
-
-  /** Runs before each request: synchronous calls cost an eighth of asynchronous ones. */
-  #look(): ReadonlyMap<string, string> {
-    const read = this.#current.map(({ path }) => path);
-    const places = instructionPaths(this.#options);
-    return looksOf([...new Set([...places, ...read, ...this.#named])]);
-  }
-
-  #notifyChanges(before: readonly ProjectInstruction[]): void {
-    const old = new Map(before.map((each) => [each.path, each]));
-    const now = new Set(this.#current.map(({ path }) => path));
-    const changed = this.#current.filter(({ path, text }) => text !== (old.get(path)?.text ?? ""));
-    const gone = before.filter(({ path, text }) => text !== "" && !now.has(path));
-    for (const { path, problem } of this.#current)
-      if (problem !== old.get(path)?.problem) this.#notifyUnread(problem);
-    const sentences = [
-      ...changed.map(({ path, text }) =>
-        text === "" ? `${path} is empty and no longer applies.` : `${path} was read again.`,
-      ),
-      ...gone.map(({ path }) => `${path} was removed and no longer applies.`),
-    ];
-    if (sentences.length === 0) return;
-    const message = `Instructions changed: ${sentences.join(" ")}`;
-    this.#onNotice({ level: "info", code: "instructions_changed", message });
-  }
-
-  #notifyUnread(message: string | undefined): void {
-    if (message !== undefined) this.#onNotice({ level: "warning", code: "instructions_unread", message });
-  }
-}
-
-function looksOf(paths: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(paths.map((path) => [path, lookOf(path)]));
-}
-
-/** Returns a text that changes with the file. Follows links. */
-function lookOf(path: string): string {
-  try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
-  } catch (error) {
-    return String(errorCode(error));
-  }
 }

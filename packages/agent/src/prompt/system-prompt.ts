@@ -138,12 +138,14 @@ export function instructionSection(instructions: readonly ProjectInstruction[]):
   if (readable.length === 0) return "";
   return [
     "# Instructions of the user and the project\nFollow them. If two disagree, follow the later one. The user's messages in the conversation override all of them. Before you change files in a subfolder, look for an instruction file in that folder.",
-    ...readable.map(({ path, text }) => {
-      // A file cannot end its own frame.
-      const inert = text.replaceAll(/<(\/?instructions\b)/gi, "&lt;$1");
-      return `<instructions path=${JSON.stringify(path)}>\n${inert}\n</instructions>`;
-    }),
+    ...readable.map(instructionFrame),
   ].join("\n\n");
+}
+
+/** A file of instructions in its frame, which its text cannot end. */
+export function instructionFrame({ path, text }: ProjectInstruction): string {
+  const inert = text.replaceAll(/<(\/?instructions\b)/gi, "&lt;$1");
+  return `<instructions path=${JSON.stringify(path)}>\n${inert}\n</instructions>`;
 }
 
 const SKILLS_HEADING = [
@@ -218,23 +220,20 @@ export interface PromptChange {
   to: string;
 }
 
-/** The current system prompt. Extensions can change it for one run; changes of instruction files apply to it at once. */
+/** The current system prompt. Extensions can change it for one run. */
 export class SystemPromptInUse {
   /** Makes the prompt, without the changes of extensions. */
   readonly fresh: () => string;
   /** The prompt of the current run, as changed by extensions. */
   ofRun: string | undefined;
-  readonly #renew: () => Promise<PromptChange | undefined>;
 
-  /** @param renew returns the change that the next `make` contains. Default: nothing changes */
-  constructor(make: () => string, renew: () => Promise<PromptChange | undefined> = async () => undefined) {
+  /** @param make without the changes of extensions */
+  constructor(make: () => string) {
     this.fresh = make;
-    this.#renew = renew;
   }
 
-  /** Called before each request. Keeps the changes of extensions around a changed part. */
-  async renew(): Promise<void> {
-    const change = await this.#renew();
+  /** Called with the change that the next `fresh` contains. Keeps the changes of extensions around it. */
+  apply(change: PromptChange | undefined): void {
     if (change === undefined || this.ofRun === undefined) return;
     const { from, to } = change;
     this.ofRun =

@@ -44,14 +44,13 @@ const DESCRIPTION = `Finds (query) or opens (entries) hidden entries of this con
 
 /** The tool `recall`: finds and opens hidden entries of a session. */
 export function recallTool(options: RecallToolOptions): Tool {
-  const { session, settings } = options;
+  const { settings } = options;
   return defineTool({
     name: RECALL_TOOL,
     effects: "none",
     label: "Recall",
     description: DESCRIPTION,
     parameters,
-    isUseful: () => settings.sessions || hidesEntries(session),
     async execute(call) {
       checkInput(call.input, settings);
       return call.input.query === undefined ? opened(options, call.input) : searched(options, call);
@@ -129,15 +128,6 @@ function nothingFound({ branches, sessions }: RecallScope, settings: AgentSettin
   ];
   const advice = wider.length === 0 ? "" : ` To search more, set ${wider.join(" or ")}.`;
   return `No hidden entry contains any of these words. Visible entries are not searched. Try other words that the entry may contain.${advice}`;
-}
-
-/** True if the model's view hides an entry of the current path. Reads only entries in memory. */
-function hidesEntries(session: Session): boolean {
-  const projection = session.projection();
-  if (projection.compaction !== undefined) return true;
-  for (const entry of session.tail(session.leafId, projection))
-    if (entry.type === "context_edit") return true;
-  return false;
 }
 
 /** Says in a word or two why an entry is not visible. */

@@ -6,7 +6,9 @@ import type { Session } from "@bonsai-agent/session";
 import type { InputSource, PromptInput, StreamingBehavior } from "../events.ts";
 import { type AgentEvents, defaultLifecycle, type LifecycleEvents } from "../lifecycle.ts";
 import { type AgentNotice, modelNotice } from "../notice.ts";
-import { overheadTexts, type PromptChange, SystemPromptInUse } from "../prompt/system-prompt.ts";
+import type { InstructionFiles } from "../prompt/instruction-files.ts";
+import { PromptNotes } from "../prompt/prompt-notes.ts";
+import { overheadTexts, SystemPromptInUse } from "../prompt/system-prompt.ts";
 import type { AgentSettings } from "../settings.ts";
 import { shellCommand } from "../tools/shell-command.ts";
 import { type Tool, ToolRegistry } from "../tools/tool-registry.ts";
@@ -32,8 +34,8 @@ export interface AgentOptions {
   lifecycle?: Lifecycle<LifecycleEvents>;
   /** A function is called at the start of each run, with the tools that the model may use then. */
   systemPrompt: string | ((tools: readonly Tool[]) => string);
-  /** Called before each run and each request; the next prompt contains the change. Default: nothing changes. */
-  renewPrompt?: (() => Promise<PromptChange | undefined>) | undefined;
+  /** The instructions in the prompt, which can change. Default: nothing changes. */
+  instructions?: Pick<InstructionFiles, "renew" | "adopt" | "note"> | undefined;
   /** True: no threshold compaction, no sub-agents of its own, and no title. Default false. */
   isSubAgent?: boolean | undefined;
   /**
@@ -76,6 +78,7 @@ export interface AgentParts
   readonly summariser: Summariser;
   readonly controller: CompactionController;
   readonly systemPrompt: SystemPromptInUse;
+  readonly promptNotes: PromptNotes;
   /** The texts of every request beside its messages. */
   readonly overheadTexts: () => readonly string[];
 }
@@ -103,11 +106,13 @@ export function agentParts(options: AgentOptions): AgentParts {
   tools.setActive(settings.tools);
   const promptCache = new PromptCache();
   const makePrompt = typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools());
-  const systemPrompt = new SystemPromptInUse(makePrompt, options.renewPrompt);
+  const systemPrompt = new SystemPromptInUse(makePrompt);
+  const promptNotes = new PromptNotes({ session, systemPrompt, instructions: options.instructions });
   const known = {
     ...{ session, models, settings, onNotice, now, events, abortGrace, handlerCalls, tools, selection },
     durableWork: new DurableWork(session, options.durability),
-    ...{ cwd, shell, promptCache, systemPrompt, expandInput, confirmMoreRequests, queue: new InputQueue() },
+    ...{ cwd, shell, promptCache, systemPrompt, promptNotes, expandInput, confirmMoreRequests },
+    queue: new InputQueue(),
     summariser: modelSummariser({
       ...{ models, selection, session, promptCache, now },
       turnBase: () => turnBase({ systemPrompt, tools, session, selection }),

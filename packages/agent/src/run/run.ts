@@ -72,7 +72,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
 async function openingOf({ parts, start, signal }: RunOptions): Promise<Opening | undefined> {
   const input = isMessage(start) ? start : await preparedInput(parts, start, signal);
   if (input === undefined || signal.aborted) return undefined;
-  await parts.systemPrompt.renew();
+  await parts.promptNotes.renew();
   const event = {
     type: "before_agent_start" as const,
     ...promptOf(input),
@@ -292,7 +292,8 @@ class RunLoop {
   /** One request, and the tools that its answer calls. */
   async #turn(): Promise<Next | RunResult> {
     const { parts, compaction, signal } = this.#options;
-    await parts.systemPrompt.renew();
+    await parts.promptNotes.renew();
+    for (const note of parts.promptNotes.pending()) await recordCustom(parts, note);
     const notSendable = await compaction.fitBeforeSending(signal);
     if (notSendable !== undefined) return this.#afterRecovery(notSendable);
     await this.beginTurn();

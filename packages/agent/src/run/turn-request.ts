@@ -1,5 +1,5 @@
 import { addUsage, jsonText, type Message, type ProviderSummary, type Usage } from "@bonsai-agent/messages";
-import { RECALL_TOOL } from "@bonsai-agent/messages/host";
+import { isNote, RECALL_TOOL } from "@bonsai-agent/messages/host";
 import {
   type FinalEvent,
   finalEvent,
@@ -65,6 +65,7 @@ function changesPrefix(session: Session, entry: Entry): boolean {
   if (pinChange(entry)?.isPinned === false) return true;
   if (entry.type !== "context_edit") return false;
   const edited = session.entry(entry.targetId);
+  if (edited?.type === "custom_message" && isNote(edited)) return false;
   if (isImageEdit(entry, edited)) return false;
   if (edited?.type !== "message") return true;
   const { message } = edited;

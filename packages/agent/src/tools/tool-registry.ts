@@ -46,8 +46,7 @@ export class ToolRegistry {
 
   /** The tool of this name, if the model may use it. */
   get(name: string): Tool | undefined {
-    const tool = this.isActive(name) ? this.#latest().get(name) : undefined;
-    return tool !== undefined && isUseful(tool) ? tool : undefined;
+    return this.isActive(name) ? this.#latest().get(name) : undefined;
   }
 
   /** All tools, active or not, with their declarations. */
@@ -60,15 +59,14 @@ export class ToolRegistry {
     return [...this.#latest().keys()];
   }
 
-  /** Names of the active tools, with those that are not useful yet, see `Tool.isUseful`. */
+  /** Names of the active tools. */
   get active(): readonly string[] {
     return this.names.filter((name) => this.isActive(name));
   }
 
   /** The tools in the model's requests. */
   activeTools(): readonly Tool[] {
-    const active = [...this.#latest()].filter(([name, tool]) => this.isActive(name) && isUseful(tool));
-    return active.map(([, tool]) => tool);
+    return [...this.#latest().values()].filter(({ name }) => this.isActive(name));
   }
 
   /** Activates only these; undefined activates all, later ones too. */
@@ -95,10 +93,6 @@ export class ToolRegistry {
   #latest(): ReadonlyMap<string, Tool> {
     return new Map(this.#registered.map(({ name, tool }) => [name, tool]));
   }
-}
-
-function isUseful(tool: Tool): boolean {
-  return tool.isUseful?.() ?? true;
 }
 
 /** Each tool keeps one declaration: equal objects show that a request did not change. */
@@ -203,11 +197,6 @@ export interface Tool {
   promptSnippet?: string | undefined;
   /** Lines of advice in the system prompt while the tool is active. Equal lines appear once. */
   promptGuidelines?: readonly string[] | undefined;
-  /**
-   * False while there is nothing to do for it: then requests omit it. Called often. A changed result costs the
-   * provider's cache. Default: it always is.
-   */
-  isUseful?: (() => boolean) | undefined;
   /** Repairs a copy of the arguments before the check. An error makes an error result. */
   prepareArguments?: ((args: unknown) => unknown) | undefined;
   /**

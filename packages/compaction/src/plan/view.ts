@@ -5,7 +5,7 @@ import {
   textHead,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { textTail } from "@bonsai-agent/messages/host";
+import { isNote, textTail } from "@bonsai-agent/messages/host";
 import type { Projection, ProjectionItem } from "@bonsai-agent/session";
 import { contentOf, editedMessage, unmaskedMessage } from "@bonsai-agent/session/host";
 
@@ -110,8 +110,8 @@ const ROLES: Readonly<Record<Message["role"], RoleTraits>> = {
   system: {},
 };
 
-export function roleTraits({ role }: Message): RoleTraits {
-  return ROLES[role];
+export function roleTraits(message: Message): RoleTraits {
+  return message.role === "custom" && isNote(message) ? { mayStartKept: true } : ROLES[message.role];
 }
 
 /** The id of a compaction entry that is not written yet. */

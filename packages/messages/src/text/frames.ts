@@ -51,6 +51,11 @@ export const FRAMES = {
     begin: "The user unpinned this text. It no longer applies:",
     end: "[End of the unpinned text.]",
   },
+  instructions: {
+    begin:
+      "[Instruction files of the user and the project changed. These texts replace the texts of the same files in the system prompt:]",
+    end: "[End of the changed instruction files.]",
+  },
   command: { begin: "[The user ran a command:]", end: "[End of the command's output.]" },
   /** A message of an extension or a program. */
   message: (name: string) => ({
@@ -78,7 +83,16 @@ export const MESSAGE_TYPES = {
   continue: "bonsai.continue",
   /** A note with the background processes of a reopened session. */
   runningWork: "bonsai.running-work",
+  /** The text of instruction files that changed after the system prompt was made. */
+  instructions: "bonsai.instructions",
 } as const;
+
+const NOTES: ReadonlySet<unknown> = new Set([MESSAGE_TYPES.instructions]);
+
+/** True for a note of Bonsai about the state of the session. The next compaction makes it obsolete. */
+export function isNote({ customType }: { customType?: unknown }): boolean {
+  return NOTES.has(customType);
+}
 
 /** The tool that finds entries outside the context. */
 export const RECALL_TOOL = "recall";
@@ -195,7 +209,10 @@ function customContent({ customType, content }: CustomMessage): UserContent[] {
   if (customType === MESSAGE_TYPES.continue) return blocks;
   if (customType === MESSAGE_TYPES.pin) return ended(blocks, FRAMES.pin);
   if (customType === MESSAGE_TYPES.unpin) return ended(blocks, FRAMES.unpin);
-  const { begin, end } = FRAMES.message(shownName(customType, "an extension"));
+  const { begin, end } =
+    customType === MESSAGE_TYPES.instructions
+      ? FRAMES.instructions
+      : FRAMES.message(shownName(customType, "an extension"));
   return [textBlock(begin), ...blocks.map((block) => withText(block, escapeFrames)), textBlock(end)];
 }
 

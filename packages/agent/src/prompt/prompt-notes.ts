@@ -1,0 +1,54 @@
+import { isRecord } from "@bonsai-agent/messages";
+import { isNote, MESSAGE_TYPES } from "@bonsai-agent/messages/host";
+import type { Session } from "@bonsai-agent/session";
+import type { CustomInput } from "../events.ts";
+import type { InstructionFiles } from "./instruction-files.ts";
+import type { SystemPromptInUse } from "./system-prompt.ts";
+
+interface PromptNotesOptions {
+  session: Session;
+  systemPrompt: SystemPromptInUse;
+  instructions?: Pick<InstructionFiles, "renew" | "adopt" | "note"> | undefined;
+}
+
+/**
+ * Notes that follow the messages while the text before them stays the same.
+ *
+ * Invariant: between two compactions, the system prompt keeps its bytes, unless an extension changes it.
+ */
+export class PromptNotes {
+  readonly #options: PromptNotesOptions;
+  /** Compactions that a request has contained: an undo or a move in the tree can bring them back. */
+  readonly #seen: Set<string | undefined>;
+
+  constructor(options: PromptNotesOptions) {
+    this.#options = options;
+    this.#seen = new Set([undefined, options.session.projection().compaction?.id]);
+  }
+
+  /** Called before each run and each request. After a compaction, the system prompt contains the changes. */
+  async renew(): Promise<void> {
+    const { session, systemPrompt, instructions } = this.#options;
+    await instructions?.renew();
+    const { compaction, items } = session.projection();
+    if (this.#seen.has(compaction?.id)) return;
+    this.#seen.add(compaction?.id);
+    systemPrompt.apply(instructions?.adopt());
+    for (const { entryId, message } of items)
+      if (message.role === "custom" && isNote(message))
+        session.append({ type: "context_edit", targetId: entryId, replacement: null });
+  }
+
+  /** The notes that the next request needs, from the messages in the model's view. */
+  pending(): CustomInput[] {
+    const { session, instructions } = this.#options;
+    const told = session.projection().items.map(({ message }) => {
+      const isTold = message.role === "custom" && message.customType === MESSAGE_TYPES.instructions;
+      return isTold && isRecord(message.details) ? message.details.known : undefined;
+    });
+    const note = instructions?.note(Object.assign({}, ...told.filter(isRecord)));
+    if (note === undefined) return [];
+    const { text: content, known } = note;
+    return [{ customType: MESSAGE_TYPES.instructions, content, display: false, details: { known } }];
+  }
+}

@@ -1,0 +1,46 @@
+/** A request to a model. */
+interface SentRequest {
+  model: { id: string };
+  tools: readonly unknown[];
+  systemPrompt: string;
+  messages: readonly { role: string }[];
+}
+
+/** A provider's cache. It keeps each request of each model, and reads the longest common beginning by bytes. */
+export class PrefixCache {
+  readonly #kept = new Map<string, string[]>();
+  readonly #compactions = new Set<unknown>();
+  /** By model: the number of compactions at its latest request. */
+  readonly #epochs = new Map<string, number>();
+  /** Bytes before the messages that the cache had to write again. */
+  rewrittenBytes = 0;
+  /** Requests that do not continue the one before. */
+  breaks = 0;
+
+  /**
+   * @param freshAfter in the first request after a compaction, everything from this text on may be new, and all of it
+   * without the text. Default: nothing may be new
+   */
+  send({ model, tools, systemPrompt, messages }: SentRequest, freshAfter?: string): void {
+    const stable = JSON.stringify([tools, systemPrompt]);
+    const request = stable + messages.map((message) => JSON.stringify(message)).join("\n");
+    const [first] = messages;
+    if (first?.role === "compactionSummary") this.#compactions.add(JSON.stringify(first));
+    const isNewEpoch = this.#epochs.get(model.id) !== this.#compactions.size;
+    this.#epochs.set(model.id, this.#compactions.size);
+    const kept = this.#kept.get(model.id);
+    this.#kept.set(model.id, [...(kept ?? []), request]);
+    if (kept === undefined) return;
+    const read = Math.max(...kept.map((each) => commonLength(each, request)));
+    const isFree = isNewEpoch && freshAfter !== undefined;
+    const length = isFree ? Math.max(0, stable.indexOf(freshAfter)) : stable.length;
+    this.rewrittenBytes += Math.max(0, length - read);
+    if (!request.startsWith(kept.at(-1)!)) this.breaks += 1;
+  }
+}
+
+function commonLength(one: string, other: string): number {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  return at;
+}
