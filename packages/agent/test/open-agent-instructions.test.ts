@@ -113,7 +113,7 @@ test("a note has a changed file that a CLAUDE.md names, and a file that it names
     writeFileSync(join(cwd, file), text);
   }
   await agent.prompt("Go.");
-  const notes = notesIn(asked[3]!).map((text) => text.split("\n")[1]);
+  const notes = notesIn(asked[3]!).map((text) => String(text).split("\n")[1]);
   expect(asked.map((call) => notesIn(call).length)).toEqual([0, 1, 2, 3]);
   expect(notes).toEqual(["Spaces.", "Semicolons.", "No semicolons."]);
 });
