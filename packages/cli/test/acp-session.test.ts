@@ -263,7 +263,8 @@ describe("a long session in an editor", () => {
     await client.prompt(sessionId, "hi");
     await client.agent.request("session/delete", { sessionId });
     expect((await client.agent.request("session/list", {})).sessions).toEqual([]);
-    expect(readdirSync(join(project.home, "trash"))).toEqual([expect.stringContaining(sessionId)]);
+    const trash = readdirSync(join(project.home, "trash"), { recursive: true });
+    expect(trash).toContainEqual(expect.stringMatching(`${sessionId}.jsonl$`));
     expect(await errorOf(client.prompt(sessionId, "hi"))).toMatchObject({
       data: { code: "session_not_found" },
     });

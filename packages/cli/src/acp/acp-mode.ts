@@ -4,7 +4,7 @@ import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import { errorJson } from "../call/event-json.ts";
 import { type AgentCall, ExitCode } from "../call/invocation.ts";
-import { JsonLinesOut, linesIn } from "../call/json-lines.ts";
+import { JsonLinesOut } from "../call/json-lines.ts";
 import { interruptibleCall } from "../call/run-prompt.ts";
 import { AcpServer } from "./acp-server.ts";
 
@@ -68,32 +68,20 @@ function answered<Context>(handle: (context: Context) => unknown) {
   };
 }
 
-/** JSON lines as messages. Every error that leaves has a code of Bonsai in its `data`. */
+/** Longer messages close the connection. */
+const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
+
+/** Every error that leaves has a code of Bonsai in its `data`. */
 function acpStream({ stdin, stdout }: AgentCall["io"], signal: AbortSignal): acp.Stream {
   const out = new JsonLinesOut(stdout, signal);
-  async function* messages(): AsyncGenerator<acp.AnyMessage> {
-    if (stdin === undefined) return;
-    for await (const line of linesIn(stdin)) {
-      const text = "text" in line ? line.text.replace(/^\ufeff/, "").trim() : "too long";
-      const message = text === "" ? [] : parsed(text);
-      if (message === undefined) await out.write(withCode({ jsonrpc: "2.0", id: null, error: notJson }));
-      else if (text !== "") yield message as acp.AnyMessage;
-    }
-  }
-  return {
-    writable: new WritableStream({ write: (message) => out.write(withCode(message)) }),
-    readable: ReadableStream.from(messages()) as acp.Stream["readable"],
-  };
-}
-
-const notJson = { code: -32700, message: "The line is not JSON." };
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const write = (message: object) => out.write(withCode(message));
+  // The SDK itself answers lines that are no messages.
+  const refusals = new WritableStream<Uint8Array>({
+    write: (bytes) => write(JSON.parse(Buffer.from(bytes).toString())),
+  });
+  const input = ReadableStream.from(stdin ?? []) as unknown as globalThis.ReadableStream<Uint8Array>;
+  const { readable } = acp.ndJsonStream(refusals, input, { maxMessageBytes: MAX_MESSAGE_BYTES });
+  return { readable, writable: new WritableStream({ write }) };
 }
 
 function withCode<Message extends object>(message: Message): Message {

@@ -1,12 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, statSync } from "node:fs";
-import { basename, isAbsolute, join } from "node:path";
+import { statSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import type * as acp from "@agentclientprotocol/sdk";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, listSessions } from "@bonsai-agent/session";
 import type { AgentCall } from "../call/invocation.ts";
 import { chooseModel, openModels } from "../call/model-choice.ts";
 import { oneAfterTheOther } from "../call/questions.ts";
-import { sessionPlace } from "../call/session-file.ts";
+import { moveToTrash, sessionPlace } from "../call/session-file.ts";
 import { readCallSettings } from "../call/settings.ts";
 import { AcpSession } from "./acp-session.ts";
 import { ClientLink } from "./client-link.ts";
@@ -124,16 +124,9 @@ export class AcpServer {
     await session.close();
   }
 
-  /** Moves the session's file, and the sessions of its sub-agents, to the trash folder. */
   async deleteSession(sessionId: string): Promise<void> {
     if (this.#sessions.has(sessionId)) await this.closeSession(sessionId);
-    const { file } = this.#find(sessionId);
-    const base = file.replace(/\.jsonl$/, "");
-    const trash = join(bonsaiHome(this.#call.io.env), "trash");
-    mkdirSync(trash, { recursive: true, mode: 0o700 });
-    const folder = mkdtempSync(join(trash, `${basename(base)}-`));
-    for (const path of [file, `${base}.tasks`])
-      if (existsSync(path)) renameSync(path, join(folder, basename(path)));
+    moveToTrash(this.#find(sessionId).file, bonsaiHome(this.#call.io.env));
   }
 
   /** @throws BonsaiError `session_not_found`, also for the beginning of an id and for a path */

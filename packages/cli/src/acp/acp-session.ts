@@ -109,7 +109,7 @@ export class AcpSession {
   /** Sends the whole branch. */
   replay(): Promise<void> {
     this.#link.open(this.id);
-    return replayBranch(this.#host.agent.session, this.#link, this.#updates);
+    return replayBranch(this.#host.agent.session, { link: this.#link, updates: this.#updates });
   }
 
   /** Returns the answer to the request that opened the session. Updates follow the answer. */

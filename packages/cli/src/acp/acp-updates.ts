@@ -1,11 +1,11 @@
 import type * as acp from "@agentclientprotocol/sdk";
 import type { LifecycleEvents } from "@bonsai-agent/agent";
-import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { sizeBeforeText } from "@bonsai-agent/compaction/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { readableSummary } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { compactionNotice } from "../views/compaction-notice.ts";
+import { onCompactionEnd } from "../call/compactions.ts";
+import { compactionNotice, type EndedCompaction } from "../views/compaction-notice.ts";
 import type { ClientLink } from "./client-link.ts";
 import { type Arguments, contentOf, type EndedCall, planOf, toolCall, toolResult } from "./tool-content.ts";
 
@@ -22,7 +22,7 @@ export class AcpUpdates {
   readonly #counts = new Map<string, number>();
   /** The summary that is made while the agent works. */
   #background: string | undefined;
-  #compaction: { id: string; maskedResults: number; error?: Error | undefined } | undefined;
+  #compaction = "";
   #messageId = "";
   /** Counts finished compactions, so that a command knows whether its own was shown. */
   shownCompactions = 0;
@@ -114,19 +114,10 @@ export class AcpUpdates {
       this.#background = undefined;
     });
     lifecycle.on("auto_compaction_start", () => {
-      this.#compaction = { id: this.#background ?? this.#beginCompaction(), maskedResults: 0 };
+      this.#compaction = this.#background ?? this.#beginCompaction();
       this.#background = undefined;
     });
-    lifecycle.on("session_mask", ({ entries }) => {
-      if (this.#compaction !== undefined) this.#compaction.maskedResults = entries.length;
-    });
-    lifecycle.on("session_compact_failed", ({ error }) => {
-      if (this.#compaction !== undefined) this.#compaction.error = error;
-    });
-    lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
-      this.shownCompactions += 1;
-      this.#endCompaction(outcome, result);
-    });
+    onCompactionEnd(lifecycle, (ended) => this.#endCompaction(ended));
   }
 
   #beginCompaction(): string {
@@ -135,14 +126,18 @@ export class AcpUpdates {
     return id;
   }
 
-  #endCompaction(outcome: CompactionOutcome, entry: CompactionEntry | undefined): void {
-    const { id, maskedResults, error } = this.#compaction ?? { id: crypto.randomUUID(), maskedResults: 0 };
-    const text = compactionNotice({ outcome, entry, maskedResults, error })?.message ?? outcome.detail;
-    const { status } = outcome;
+  #endCompaction(ended: EndedCompaction): void {
+    const { status, detail } = ended.outcome;
+    const text = compactionNotice(ended)?.message ?? detail;
+    this.shownCompactions += 1;
     if (!this.#showsCompactions && status !== "skipped") this.#link.notice("info", text);
     if (status === "compacted" || status === "masked")
-      void this.#update(id, { status: "completed", summary: summaryBlocks(text, entry) });
-    else void this.#update(id, { status: status === "failed" ? "failed" : "cancelled", error: text });
+      void this.#update(this.#compaction, { status: "completed", summary: summaryBlocks(text, ended.entry) });
+    else
+      void this.#update(this.#compaction, {
+        status: status === "failed" ? "failed" : "cancelled",
+        error: text,
+      });
   }
 
   /** Shows a compaction of a loaded session. */

@@ -1,4 +1,5 @@
 import type * as acp from "@agentclientprotocol/sdk";
+import type { UserContent } from "@bonsai-agent/messages";
 
 /** Sends updates about one session to the client. */
 export class ClientLink {
@@ -28,6 +29,14 @@ export class ClientLink {
     await this.client.notify("session/update", { sessionId: this.sessionId, update }).catch(() => {});
   }
 
+  /** Sends each part of a whole message. */
+  async whole(kind: ChunkKind, messageId: string, content: string | readonly UserContent[]): Promise<void> {
+    const blocks = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+    for (const block of blocks)
+      if (block.type !== "text" || block.text !== "")
+        await this.send({ sessionUpdate: kind, messageId, content: block });
+  }
+
   /** Sends a piece of an answer. */
   chunk(kind: ChunkKind, messageId: string, text: string): void {
     if (this.#piece?.kind === kind && this.#piece.messageId === messageId) {
@@ -41,9 +50,9 @@ export class ClientLink {
 
   flush(): void {
     if (this.#piece === undefined) return;
-    const { kind: sessionUpdate, messageId, text } = this.#piece;
+    const { kind, messageId, text } = this.#piece;
     this.#piece = undefined;
-    void this.send({ sessionUpdate, messageId, content: { type: "text", text } });
+    void this.whole(kind, messageId, text);
   }
 
   /** Shows a text beside the conversation. A client without notices gets it as a message. */
@@ -66,4 +75,4 @@ export class ClientLink {
   }
 }
 
-type ChunkKind = "agent_message_chunk" | "agent_thought_chunk";
+type ChunkKind = "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk";

@@ -1,4 +1,4 @@
-import type { CompactOptions } from "@bonsai-agent/agent";
+import type { CompactOptions, LifecycleEvents } from "@bonsai-agent/agent";
 import { requestOverhead } from "@bonsai-agent/agent/host";
 import {
   budgetsFor,
@@ -8,7 +8,9 @@ import {
   readContext,
   type undoLatestCompaction,
 } from "@bonsai-agent/compaction";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
+import type { EndedCompaction } from "../views/compaction-notice.ts";
 import { compactionName } from "../views/compaction-record.ts";
 import { sizeChange } from "../views/numbers.ts";
 import type { AgentHost } from "./agent-host.ts";
@@ -56,6 +58,24 @@ export async function changeCompaction(
   const report = await change({ session, lifecycle: app.lifecycle, contextSize });
   const name = compactionName(session, report.compactionId, app.call.io.now());
   return { ...report, message: `${done} ${name}. Context: ${sizeChange(report)}.` };
+}
+
+/** Calls `onEnd` at the end of each compaction, with the facts of its events. */
+export function onCompactionEnd(
+  lifecycle: Lifecycle<LifecycleEvents>,
+  onEnd: (ended: EndedCompaction) => void,
+): void {
+  let facts: Pick<EndedCompaction, "maskedResults" | "error"> = {};
+  lifecycle.on("auto_compaction_start", () => {
+    facts = {};
+  });
+  lifecycle.on("session_mask", ({ entries }) => {
+    facts.maskedResults = entries.length;
+  });
+  lifecycle.on("session_compact_failed", ({ error }) => {
+    facts.error = error;
+  });
+  lifecycle.on("auto_compaction_end", ({ outcome, result: entry }) => onEnd({ outcome, entry, ...facts }));
 }
 
 /** The automatic compaction's threshold, if `tokens` is above it. */

@@ -1,5 +1,5 @@
-import { closeSync, existsSync, openSync, statSync, writeFileSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
 import { NewFile } from "@bonsai-agent/session/host";
@@ -149,4 +149,32 @@ export function writeOutput(path: string, pieces: string | Iterable<string>): vo
   } finally {
     file.discard();
   }
+}
+
+export function trashFolder(home: string): string {
+  return join(home, "trash");
+}
+
+/**
+ * Moves a session to a folder of the same name in the trash. Overwrites nothing there.
+ * @returns the file's new path
+ */
+export function moveToTrash(file: string, home: string): string {
+  const folder = join(trashFolder(home), basename(dirname(file)));
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stem = join(folder, basename(file, ".jsonl"));
+  let to = `${stem}.jsonl`;
+  for (let at = 1; existsSync(to) || existsSync(tasksFolder(to)); at += 1) to = `${stem}-${at}.jsonl`;
+  moveSession(file, to);
+  return to;
+}
+
+/** Moves a session file, and the sessions of its sub-agents. */
+export function moveSession(from: string, to: string): void {
+  renameSync(from, to);
+  if (existsSync(tasksFolder(from))) renameSync(tasksFolder(from), tasksFolder(to));
+}
+
+function tasksFolder(file: string): string {
+  return `${file.replace(/\.jsonl$/, "")}.tasks`;
 }

@@ -11,7 +11,7 @@ interface Notice {
 }
 
 /** The end of a compaction, from its events. */
-interface EndedCompaction {
+export interface EndedCompaction {
   outcome: CompactionOutcome;
   entry?: CompactionEntry | undefined;
   maskedResults?: number;

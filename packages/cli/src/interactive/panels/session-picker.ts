@@ -1,8 +1,7 @@
-import { existsSync, mkdirSync, renameSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync } from "node:fs";
 import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
 import type { SearchThread } from "@bonsai-agent/session/search";
-import type { SessionPlace } from "../../call/session-file.ts";
+import { moveSession, moveToTrash, type SessionPlace, trashFolder } from "../../call/session-file.ts";
 import { age, bytes, count, counted, moment } from "../../views/numbers.ts";
 import { forkWords } from "../../views/session-facts.ts";
 import { oneLine } from "../../views/terminal-text.ts";
@@ -199,7 +198,7 @@ class SessionPicker {
     const latest = this.#deleted.at(-1);
     if (latest === undefined) return "There is no deleted session to restore.";
     if (existsSync(latest.file)) throw new Error(`${latest.file} already exists.`);
-    renameSync(latest.inTrash, latest.file);
+    moveSession(latest.inTrash, latest.file);
     this.#deleted.pop();
     this.#reload();
     this.list.select(latest.file);
@@ -241,22 +240,4 @@ function nameFile(file: string, name: string, onNotice: (message: string) => voi
   } finally {
     session.close();
   }
-}
-
-function trashFolder(home: string): string {
-  return join(home, "trash");
-}
-
-/**
- * Moves a session file to a folder of the same name in the trash. Overwrites nothing there.
- * @returns its new path
- */
-function moveToTrash(file: string, home: string): string {
-  const folder = join(trashFolder(home), basename(dirname(file)));
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const stem = join(folder, basename(file, ".jsonl"));
-  let to = `${stem}.jsonl`;
-  for (let at = 1; existsSync(to); at += 1) to = `${stem}-${at}.jsonl`;
-  renameSync(file, to);
-  return to;
 }
