@@ -44,6 +44,16 @@ test("a session runs on Anthropic, OpenAI, a local model and Anthropic again, wi
   ]);
 });
 
+test("a summary of one short message still carries the user's words", async () => {
+  const run = await servedAgent();
+  await run.say("Explain the price of 4,711.");
+  await run.agent.compact();
+  await run.say("And now?");
+  const { json, hasBlock } = firstSent(run.server);
+  expect(hasBlock).toBe(true);
+  expect(json).toContain("Explain the price of 4,711.");
+});
+
 test("another model gets the readable summary, and the first one its block again", async () => {
   const run = await servedAgent();
   const { agent, server, models, say } = run;

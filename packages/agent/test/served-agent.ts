@@ -62,7 +62,7 @@ export async function servedAgent(options: ServedAgentOptions = {}): Promise<Ser
 }
 
 /** Answers a request for a summary as text with all its headings. */
-function usualAnswer({ body }: LoopbackRequest): WireAnswer {
+export function usualAnswer({ body }: LoopbackRequest): WireAnswer {
   const sent = JSON.stringify(body);
   if (sent.includes("hand-over notes")) return { text: summary.text! };
   const { messages, input = messages } = body as { messages?: unknown[]; input?: unknown[] };

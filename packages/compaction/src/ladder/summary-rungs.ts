@@ -191,8 +191,10 @@ export function layDraft(state: LadderState, draft: Draft, run: Run): LadderStat
   const planned = { ...state, plan: planUpTo(state.plan!, draft.firstKeptEntryId) };
   const known = carriedBy(draft, planned, run);
   const next = laidState(planned, draft, known, run);
-  // Beside a short span, the user's words are carried only if they fit.
-  if (!known.isBrief || draft.own !== undefined || next.tokens < state.tokens) return next;
+  // Beside a short span, the user's words are carried only if they fit. A provider's summary may say nothing about them.
+  const { own, provider } = draft;
+  if (!known.isBrief || own !== undefined || provider !== undefined || next.tokens < state.tokens)
+    return next;
   return laidState(planned, draft, { ...known, wordsTokens: 0 }, run);
 }
 
