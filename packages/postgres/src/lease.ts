@@ -23,8 +23,8 @@ interface LeaseOptions {
 export class Lease {
   readonly sessionId: string;
   readonly fence: number;
+  readonly leaseMs: number;
   readonly #pool: pg.Pool;
-  readonly #leaseMs: number;
   readonly #timer: NodeJS.Timeout;
   readonly #lost = Promise.withResolvers<BonsaiError>();
   #confirmedAtMs: number;
@@ -37,7 +37,7 @@ export class Lease {
     this.#pool = pool;
     this.sessionId = sessionId;
     this.fence = fence;
-    this.#leaseMs = leaseMs;
+    this.leaseMs = leaseMs;
     this.#confirmedAtMs = askedAtMs;
     this.#timer = setInterval(() => void this.#renew().catch(() => {}), leaseMs / RENEWALS);
     this.#timer.unref();
@@ -58,12 +58,12 @@ export class Lease {
     if (this.#loss !== undefined) throw this.#loss;
   }
 
-  /** Notes that the fence was current at a time. */
-  wasValid(atMs: number): void {
+  /** Notes a renewal, by the time when its statement was sent. */
+  renewed(atMs: number): void {
     this.#confirmedAtMs = Math.max(this.#confirmedAtMs, atMs);
   }
 
-  /** Milliseconds since the fence was last known to be current. */
+  /** Milliseconds since the last renewal: no other host has the session for the time of a lease after it. */
   get unconfirmedMs(): number {
     return performance.now() - this.#confirmedAtMs;
   }
@@ -71,7 +71,7 @@ export class Lease {
   /** Asks the database if half of the lease is over, as after a pause of the process. @throws as `check` */
   async confirm(): Promise<void> {
     this.check();
-    while (this.unconfirmedMs > this.#leaseMs / 2) {
+    while (this.unconfirmedMs > this.leaseMs / 2) {
       try {
         await this.#renew();
       } catch (error) {
@@ -120,10 +120,10 @@ export class Lease {
       this.#pool,
       `update bonsai.sessions set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
        where id = $1 and fence = $2 and lease_until is not null returning 1`,
-      [this.sessionId, this.fence, this.#leaseMs],
+      [this.sessionId, this.fence, this.leaseMs],
     );
     if (this.#isReleased) return;
     if (rows.length === 0) this.lose();
-    this.wasValid(sentMs);
+    this.renewed(sentMs);
   }
 }

@@ -82,7 +82,7 @@ export class SharedStore implements SessionStore, CallLedger {
     return this.#options.lease.lost;
   }
 
-  /** Milliseconds since the lease was last known to be current. */
+  /** Milliseconds since the last renewal of the lease. */
   get unconfirmedMs(): number {
     return this.#options.lease.unconfirmedMs;
   }

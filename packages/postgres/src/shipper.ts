@@ -162,9 +162,10 @@ export class Shipper {
       ...[lease.sessionId, lease.fence, from, until, codec, data, facts.lines],
       ...[facts.name !== undefined, facts.name ?? null, facts.firstWords ?? null],
       JSON.stringify(notes.map(({ id, tool, ...note }) => ({ ...note, call_id: id, tool: storable(tool) }))),
+      lease.leaseMs,
     ]);
     if (rows.length === 0) return this.#readStored();
-    lease.wasValid(sentMs);
+    lease.renewed(sentMs);
     this.#storedBytes = until;
     this.#pieces += 1;
     this.#knowsFirstWords ||= facts.firstWords !== undefined;
@@ -245,6 +246,7 @@ with locked as (
     bytes = $4, lines = lines + $7,
     name = case when $8 then $9 else name end,
     first_words = coalesce(first_words, $10),
+    lease_until = clock_timestamp() + $12 * interval '1 millisecond',
     last_activity_at = case when last_activity_at < clock_timestamp() - interval '1 minute'
       then clock_timestamp() else last_activity_at end
   where id = $1 and fence = $2 and bytes = $3
