@@ -36,6 +36,7 @@ function rowsOf({ properties = {} }: Schema, parent: string): string[][] {
 function valuesOf(schema: Schema): string {
   if (schema.enum !== undefined) return schema.enum.map((value) => code(JSON.stringify(value))).join(", ");
   if (schema.anyOf !== undefined) return schema.anyOf.map(valuesOf).join(", ");
+  if (schema.type === "object") return "settings by name";
   if (schema.type === "array")
     return `list of ${schema.items === undefined ? "values" : valuesOf(schema.items)}`;
   const isBounded = schema.minimum !== undefined && schema.minimum > Number.MIN_SAFE_INTEGER;

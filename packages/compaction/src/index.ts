@@ -22,7 +22,13 @@ export { digestSummariser } from "./ladder/digest-summariser.ts";
 export { summarisePreparation } from "./ladder/preparation.ts";
 export { readContext } from "./plan/context.ts";
 export { cutPlaces, startsTurn } from "./plan/cut.ts";
-export { budgetsFor, contextLimit, type ModelSizes, thresholdTokens } from "./plan/limits.ts";
+export {
+  budgetsFor,
+  contextLimit,
+  type ModelSizes,
+  settingsForModel,
+  thresholdTokens,
+} from "./plan/limits.ts";
 export { fileOperations } from "./record/file-operations.ts";
 export {
   type CompactionSettings,

@@ -1,5 +1,6 @@
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { parseSettings } from "@bonsai-agent/messages/host";
+import { compactionValues, modelCompactionSchema } from "@bonsai-agent/messages/schemas";
 import { z } from "zod";
 import type { Summariser } from "./summariser.ts";
 
@@ -7,18 +8,18 @@ const tokens = z.number().int().min(0);
 const chars = z.number().int().min(100);
 
 const thresholdSchema = z.strictObject({
-  rule: z
-    .enum(["reserve", "percent", "outputLimit", "reservePlusKeep", "effectiveWindow"])
-    .default("reserve")
-    .meta({
-      description:
-        "Decides when the context is full: by a free reserve, a percentage of the window, or the model's output limit.",
-    }),
-  reserveTokens: tokens.default(16_384).meta({
+  rule: compactionValues.rule.default("reserve").meta({
+    description:
+      "Decides when the context is full: by a free reserve, a percentage of the window, a size, or the model's output limit.",
+  }),
+  reserveTokens: compactionValues.reserveTokens.default(16_384).meta({
     description: "Tokens that stay free for the answer; at most a quarter of a small window.",
   }),
-  percent: z.number().min(1).max(100).default(92).meta({
+  percent: compactionValues.percent.default(92).meta({
     description: 'With the rule "percent": compact above this percentage of the window.',
+  }),
+  sizeTokens: compactionValues.sizeTokens.default(150_000).meta({
+    description: 'With the rule "size": compact above this many tokens, or earlier if the window is smaller.',
   }),
 });
 
@@ -57,14 +58,11 @@ const switches = {
 
 const parts = {
   threshold: thresholdSchema.prefault({}),
-  economy: z
-    .union([z.enum(["off", "auto"]), z.number().int().min(1)])
-    .default("off")
-    .meta({
-      description:
-        'Compact earlier to save money: "auto" finds the cheapest size, a number sets the size in tokens.',
-    }),
-  keepRecentTokens: tokens.default(20_000).meta({
+  economy: compactionValues.economy.default("off").meta({
+    description:
+      'Compact earlier to save money: "auto" finds the cheapest size, a number sets the size in tokens.',
+  }),
+  keepRecentTokens: compactionValues.keepRecentTokens.default(20_000).meta({
     description:
       "Tokens of the newest messages that a compaction keeps word for word; fewer in small windows.",
   }),
@@ -103,6 +101,11 @@ const parts = {
     })
     .prefault({}),
 };
+
+const models = z.record(z.string().min(1), modelCompactionSchema).default({}).meta({
+  description:
+    "The settings threshold, economy and keepRecentTokens for some models, by provider/id; * matches any text, and later entries override earlier ones.",
+});
 
 const presetSettingsSchema = z.strictObject({ ...switches, ...parts });
 
@@ -205,6 +208,7 @@ const settingsObject = z.strictObject({
         "Compaction policy, named after its agent. The other compaction settings override parts of it.",
     }),
   ...parts,
+  models,
 });
 
 /** The `compaction` part of the settings and the preset's policy, with every default filled in. */

@@ -167,6 +167,27 @@ export interface ModelPrices {
   cacheWrite: number;
 }
 
+/** The `compaction` settings of one model. Absent ones are those of every model. */
+export interface ModelCompaction {
+  threshold?:
+    | {
+        rule?:
+          | "reserve"
+          | "percent"
+          | "size"
+          | "outputLimit"
+          | "reservePlusKeep"
+          | "effectiveWindow"
+          | undefined;
+        reserveTokens?: number | undefined;
+        percent?: number | undefined;
+        sizeTokens?: number | undefined;
+      }
+    | undefined;
+  economy?: "off" | "auto" | number | undefined;
+  keepRecentTokens?: number | undefined;
+}
+
 /** A model with its sizes and prices. */
 export interface Model {
   provider: string;
@@ -181,4 +202,6 @@ export interface Model {
   input?: readonly ("text" | "image")[] | undefined;
   /** Default: `usualCacheRules`. */
   cacheRules?: CacheRules | undefined;
+  /** Default: the settings of every model. */
+  compaction?: ModelCompaction | undefined;
 }

@@ -113,3 +113,24 @@ export const messageSchema = z.discriminatedUnion("role", [
   customMessageSchema,
   systemMessageSchema,
 ]);
+
+const tokens = z.number().int().min(0);
+
+/** Values of `compaction` settings. */
+export const compactionValues = {
+  rule: z.enum(["reserve", "percent", "size", "outputLimit", "reservePlusKeep", "effectiveWindow"]),
+  reserveTokens: tokens,
+  percent: z.number().min(1).max(100),
+  sizeTokens: z.number().int().min(1),
+  economy: z.union([z.enum(["off", "auto"]), z.number().int().min(1)]),
+  keepRecentTokens: tokens,
+};
+
+const { rule, reserveTokens, percent, sizeTokens, economy, keepRecentTokens } = compactionValues;
+
+/** The `compaction` settings that can differ by model. Absent ones are those of every model. */
+export const modelCompactionSchema = z.strictObject({
+  threshold: z.strictObject({ rule, reserveTokens, percent, sizeTokens }).partial().optional(),
+  economy: economy.optional(),
+  keepRecentTokens: keepRecentTokens.optional(),
+});

@@ -90,11 +90,11 @@ const kinds: Record<string, Kind> = {
 const wires: Record<string, (messages: readonly Message[]) => string[]> = {
   anthropic: (messages) => textsIn(anthropicContext(mended(messages, claude))),
   "openai chat": (messages) => {
-    const request = chatRequest({ ...callOf(local), systemPrompt: "", messages: mended(messages, local) });
+    const request = chatRequest({ ...callOf({ model: local }), systemPrompt: "", messages: mended(messages, local) });
     return textsIn(request.messages);
   },
   "openai responses": (messages) =>
-    textsIn(responsesRequest({ ...callOf(gpt), messages: mended(messages, gpt) }).input),
+    textsIn(responsesRequest({ ...callOf({ model: gpt }), messages: mended(messages, gpt) }).input),
 };
 
 function mended(messages: readonly Message[], model: CatalogueModel): readonly Message[] {

@@ -63,6 +63,19 @@ describe("models.json", () => {
     expect((await find("box/b")).cacheRules).toEqual({ keptMs: 300_000, minimumTokens: 4_096 });
   });
 
+  test("reads the compaction settings of a model, and refuses unknown ones", async () => {
+    const provider = { provider: "box", baseUrl: "http://127.0.0.1:9999" };
+    const compaction = {
+      threshold: { rule: "size", sizeTokens: 90_000 },
+      economy: "auto",
+      keepRecentTokens: 8_000,
+    };
+    const { find } = await load({ providers: [{ ...provider, models: [{ id: "a", compaction }] }] });
+    expect((await find("box/a")).compaction).toEqual(compaction);
+    const wrong = { providers: [{ ...provider, models: [{ id: "a", compaction: { rule: "size" } }] }] };
+    await expect(load(wrong)).rejects.toMatchObject({ code: "models_invalid" });
+  });
+
   test("may begin with a byte-order mark", async () => {
     expect((await load('\ufeff{"providers": []}')).models.length).toBeGreaterThan(400);
   });

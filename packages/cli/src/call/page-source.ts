@@ -1,5 +1,10 @@
 import { type Stats, statSync } from "node:fs";
-import { budgetsFor, type CompactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
+import {
+  budgetsFor,
+  type CompactionSettings,
+  settingsForModel,
+  thresholdTokens,
+} from "@bonsai-agent/compaction";
 import { type Catalogue, classifyFailure, ProviderError } from "@bonsai-agent/models";
 import { type PageOptions, type PageSource, SessionPage } from "@bonsai-agent/page";
 import { openSession, type Session } from "@bonsai-agent/session";
@@ -33,7 +38,8 @@ export function pageOptions(from: PageOptionsFrom): PageOptions {
       const model = known.get(`${provider}/${id}`);
       const windowTokens = model?.contextWindow;
       if (model === undefined || windowTokens === undefined || windowTokens === 0) return undefined;
-      const threshold = thresholdTokens(settings, budgetsFor({ settings, model }));
+      const own = settingsForModel(settings, model);
+      const threshold = thresholdTokens(own, budgetsFor({ settings: own, model }));
       return threshold === undefined ? undefined : { windowTokens, thresholdTokens: threshold };
     },
   };

@@ -126,7 +126,12 @@ function flagLayers({
 }: Section): readonly SettingsLayer[] {
   const flags: readonly (readonly [name: string, value: unknown, section: () => Section])[] = [
     ["--preset", preset, () => ({ compaction: { preset } })],
-    ["--keep", keep, () => ({ compaction: { keepRecentTokens: keep } })],
+    // For every model, after the settings of single models.
+    [
+      "--keep",
+      keep,
+      () => ({ compaction: { keepRecentTokens: keep, models: { "**": { keepRecentTokens: keep } } } }),
+    ],
     ["--thinking", thinking, () => ({ thinking })],
     ["--tools", tools, () => ({ tools: toolNames(tools) })],
     ["--no-context-files", contextFiles, () => ({ instructionFiles: [] })],

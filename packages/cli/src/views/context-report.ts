@@ -5,6 +5,7 @@ import {
   contextLimit,
   type ModelSizes,
   readContext,
+  settingsForModel,
 } from "@bonsai-agent/compaction";
 import { contextSizeOf } from "@bonsai-agent/compaction/host";
 import type { Message, TokenEstimator } from "@bonsai-agent/messages";
@@ -188,8 +189,9 @@ function windowOf(
   reading: ReturnType<typeof readContext>,
   fixedTexts: (() => readonly string[]) | undefined,
 ): ContextWindow | undefined {
-  const { settings, model, nowMs } = options;
+  const { model, nowMs } = options;
   if (model === undefined) return undefined;
+  const settings = settingsForModel(options.settings, model);
   const budgets = budgetsFor({ settings, model });
   const { windowTokens } = budgets;
   if (windowTokens === undefined) return undefined;

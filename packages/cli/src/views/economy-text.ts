@@ -4,6 +4,7 @@ import {
   contextLimit,
   type ModelSizes,
   readContext,
+  settingsForModel,
 } from "@bonsai-agent/compaction";
 import { isGoodAnswer } from "@bonsai-agent/messages/host";
 import { usdText } from "@bonsai-agent/messages/numbers";
@@ -29,7 +30,9 @@ interface EconomyTextOptions {
  * economy off, what `auto` would do: "would compact at ...". Undefined for an unknown window. Reads the whole path.
  */
 export function economyText(options: EconomyTextOptions): string | undefined {
-  const { session, leafId = session.leafId, settings, model, nowMs, fixedTexts } = options;
+  const { session, leafId = session.leafId, nowMs, fixedTexts } = options;
+  const settings = { ...settingsForModel(options.settings, options.model), models: {} };
+  const model = { ...options.model, compaction: undefined };
   const isOff = settings.economy === "off";
   const asked = isOff ? { ...settings, economy: "auto" as const } : settings;
   const reading = readContext({ session, leafId, estimator: settings.estimator, fixedTexts, model });

@@ -6,14 +6,34 @@ import { type ContextReading, MAX_COUNT_ERROR, MAX_ESTIMATE_ERROR } from "./cont
 import { type EconomicLimit, type EconomicLimitOptions, economicLimit } from "./economy.ts";
 import type { ContextSize } from "./view.ts";
 
-/** The model's sizes, and its prices for the economy. */
-export type ModelSizes = Pick<
-  Model,
-  "contextWindow" | "maxOutputTokens" | "usdPerMillionTokens" | "cacheRules" | "input"
-> & {
+/** The model's sizes, its prices for the economy, and its own settings. */
+export type ModelSizes = Partial<Omit<Model, "name">> & {
   /** The window before a refusal named a smaller one. */
   declaredWindow?: number | undefined;
 };
+
+/** The settings with those of the model: `settings.models` override `models.json`, which overrides the settings of all models. */
+export function settingsForModel(
+  settings: CompactionSettings,
+  { provider, id, compaction }: ModelSizes,
+): CompactionSettings {
+  const name = `${provider}/${id}`;
+  const layers = Object.entries(settings.models).flatMap(([pattern, own]) =>
+    isMatch(pattern, name) ? [own] : [],
+  );
+  const own = { ...settings };
+  for (const { threshold, economy, keepRecentTokens } of [compaction ?? {}, ...layers]) {
+    own.threshold = Object.assign({}, own.threshold, threshold);
+    own.economy = economy ?? own.economy;
+    own.keepRecentTokens = keepRecentTokens ?? own.keepRecentTokens;
+  }
+  return own;
+}
+
+function isMatch(pattern: string, name: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`).test(name);
+}
 
 /** Sizes in tokens, scaled to the model's window. */
 export interface Budgets {
@@ -43,7 +63,8 @@ export function budgetsFor(options: {
   model: ModelSizes;
   reason?: CompactionReason;
 }): Budgets {
-  const { settings, model, reason } = options;
+  const { model, reason } = options;
+  const settings = settingsForModel(options.settings, model);
   const windowTokens = model.contextWindow || undefined;
   const reserveTokens = scaled(settings.threshold.reserveTokens, RESERVE, settings, windowTokens);
   const keep = keptOf(settings, scaled(settings.keepRecentTokens, KEEP, settings, windowTokens));
@@ -96,9 +117,17 @@ function outputTokens(modelLimit: number | undefined, windowTokens: number | und
 type Rule = CompactionSettings["threshold"]["rule"];
 
 /** Maximum tokens of a context without compaction, by rule. */
-const limits: Record<Rule, (budgets: Budgets & { windowTokens: number }, percent: number) => number> = {
+const limits: Record<
+  Rule,
+  (
+    budgets: Budgets & { windowTokens: number },
+    threshold: Pick<CompactionSettings["threshold"], "percent" | "sizeTokens">,
+  ) => number
+> = {
   reserve: ({ windowTokens, reserveTokens }) => windowTokens - reserveTokens,
-  percent: ({ windowTokens }, percent) => Math.floor((windowTokens * percent) / 100),
+  percent: ({ windowTokens }, { percent }) => Math.floor((windowTokens * percent) / 100),
+  size: ({ windowTokens, reserveTokens }, { sizeTokens }) =>
+    Math.min(sizeTokens, windowTokens - reserveTokens),
   outputLimit: ({ windowTokens, outputTokens }) => windowTokens - outputTokens,
   reservePlusKeep: ({ windowTokens, reserveTokens, keepTokens }) => windowTokens - reserveTokens - keepTokens,
   // The rule says "at or above", so the largest context that passes is one token less.
@@ -110,8 +139,8 @@ const limits: Record<Rule, (budgets: Budgets & { windowTokens: number }, percent
 export function thresholdTokens(settings: CompactionSettings, budgets: Budgets): number | undefined {
   const { windowTokens } = budgets;
   if (windowTokens === undefined) return undefined;
-  const { rule, percent } = settings.threshold;
-  return Math.max(0, limits[rule]({ ...budgets, windowTokens }, percent));
+  const { threshold } = settings;
+  return Math.max(0, limits[threshold.rule]({ ...budgets, windowTokens }, threshold));
 }
 
 /**
@@ -241,14 +270,18 @@ export interface ContextLimit extends EconomicLimit {
 
 /** The limit for the context as it is; undefined for an unknown window. */
 export function contextLimit(
-  options: Omit<EconomicLimitOptions, "thresholdTokens" | "budgets"> & { budgets: Budgets },
+  options: Omit<EconomicLimitOptions, "thresholdTokens" | "budgets" | "model"> & {
+    budgets: Budgets;
+    model: ModelSizes;
+  },
 ): ContextLimit | undefined {
-  const { settings, budgets } = options;
+  const { budgets, model } = options;
+  const settings = settingsForModel(options.settings, model);
   const tokens = thresholdTokens(settings, budgets);
   if (tokens === undefined) return undefined;
   if (settings.economy === "off")
     return { thresholdTokens: tokens, compactAboveTokens: tokens, isExpired: false };
-  return { thresholdTokens: tokens, ...economicLimit({ ...options, thresholdTokens: tokens }) };
+  return { thresholdTokens: tokens, ...economicLimit({ ...options, settings, thresholdTokens: tokens }) };
 }
 
 /** The size of the context and its limits. The controller and its run share one. */
@@ -310,7 +343,8 @@ function decisionAfterRefusal(
   const contextWindow = model.contextWindow || (refusal.inputTokens ?? readTokens);
   const budgets = budgetsFor({ settings, model: { ...model, contextWindow }, reason: "overflow" });
   const isKnown = Boolean(model.contextWindow);
-  const limit = limitAfterRefusal({ settings, budgets, isKnown, refusal, reading });
+  const own = settingsForModel(settings, model);
+  const limit = limitAfterRefusal({ settings: own, budgets, isKnown, refusal, reading });
   const tokens = refusedTokens(refusal, reading, budgets.windowTokens);
   const estimatedTokens = tokens === readTokens ? trailingTokens : tokens;
   const total =

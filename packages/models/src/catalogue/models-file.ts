@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { BonsaiError, usualCacheRules } from "@bonsai-agent/messages";
 import { jsonDepthProblem, parseSettings } from "@bonsai-agent/messages/host";
+import { modelCompactionSchema } from "@bonsai-agent/messages/schemas";
 import { z } from "zod";
 import { parseJson, textFile } from "../json-file.ts";
 import { compatSchema, type ModelCompat, type ProviderApi, thinkingStyles } from "../model.ts";
@@ -31,6 +32,7 @@ const modelSchema = z.strictObject({
       minimumTokens: tokens.default(usualCacheRules.minimumTokens),
     })
     .optional(),
+  compaction: modelCompactionSchema.optional(),
   compat: compatSchema.optional(),
 });
 

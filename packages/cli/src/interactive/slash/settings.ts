@@ -64,6 +64,7 @@ const LISTED: Readonly<Record<string, TakesEffect>> = {
   "compaction.threshold.rule": "now",
   "compaction.threshold.reserveTokens": "now",
   "compaction.threshold.percent": "now",
+  "compaction.threshold.sizeTokens": "now",
   "compaction.economy": "now",
   "compaction.keepRecentTokens": "now",
   "compaction.mask.enabled": "now",
