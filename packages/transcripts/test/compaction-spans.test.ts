@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Message, messageText } from "@bonsai-agent/messages";
 import { claudeCodeTranscript, codexTranscript, everyRow, type TranscriptItem } from "@bonsai-agent/testkit";
@@ -6,6 +7,7 @@ import {
   type CompactionSpan,
   compactionSpans,
   importTranscript,
+  type ReadPlace,
   readCurrentSpan,
   type TailFormat,
 } from "@bonsai-agent/transcripts";
@@ -78,7 +80,7 @@ test("reads the same current span from the end as from the whole transcript", ()
   everyRow(Object.entries(MOMENTS))(([, [items, isRecorded, place]]) => {
     for (const [, format, write] of formats) {
       const text = write(items);
-      const current = readCurrentSpan(transcriptFile(text), format, isRecorded);
+      const current = readCurrentSpan(transcriptFile(text), { format, isRecorded });
       const whole = spansOf(text)[place];
       expect(texts(current)).toEqual(texts(whole));
       expect(current.compaction?.summary).toBe(whole?.compaction?.summary);
@@ -87,27 +89,62 @@ test("reads the same current span from the end as from the whole transcript", ()
 
 test("starts at the line of the compaction before the span", () => {
   const text = claudeCodeTranscript([...first, compaction, ...second]);
-  const { start } = readCurrentSpan(transcriptFile(text), "claude-code", false);
+  const { start } = readCurrentSpan(transcriptFile(text), { format: "claude-code", isRecorded: false });
   expect(text.slice(start).split("\n", 1)[0]).toContain('"compact_boundary"');
 });
 
-test("skips damaged and huge lines, and reads at most 16 MB", () => {
+test("skips damaged and huge lines, and reads at most 1.5 MB", () => {
   const text = claudeCodeTranscript([...first, compaction, ...second]);
   const image = claudeCodeTranscript([user("x".repeat(3_000_000))]);
   const damaged = `{"type":"user","uuid":"torn","message":{"content":"${image}\0\0not json\n${text}{"type":"assist`;
-  expect(texts(readCurrentSpan(transcriptFile(damaged), "claude-code", false))).toEqual(
-    texts(spansOf(text)[1]),
-  );
-  const long = claudeCodeTranscript(Array.from({ length: 10 }, () => user("y".repeat(1_900_000))));
-  const { messages, start } = readCurrentSpan(transcriptFile(long), "claude-code", false);
-  expect(messages.length).toBeLessThan(10);
-  expect(start).toBeGreaterThan(0);
+  expect(
+    texts(readCurrentSpan(transcriptFile(damaged), { format: "claude-code", isRecorded: false })),
+  ).toEqual(texts(spansOf(text)[1]));
+  const long = claudeCodeTranscript(Array.from({ length: 10 }, () => user("y".repeat(400_000))));
+  const { messages, skippedBytes } = readCurrentSpan(transcriptFile(long), {
+    format: "claude-code",
+    isRecorded: false,
+  });
+  expect(messages.length).toBe(3);
+  expect(skippedBytes).toBeGreaterThan(2_500_000);
+});
+
+/** Answers of 270 kB each: two fill a part. */
+const answers = (count: number) =>
+  Array.from({ length: count }, (_, at) => answer(`answer ${at}\n${"z".repeat(270_000)}\nend ${at}`));
+const currentSpan = (path: string, after?: ReadPlace) =>
+  readCurrentSpan(path, { format: "claude-code", isRecorded: false, after });
+
+test("a later call continues after the parts of an earlier one, and splits at the same places", () => {
+  const items = [...first, compaction, ...answers(5)];
+  const path = transcriptFile(claudeCodeTranscript(items.slice(0, -1)));
+  const { place } = currentSpan(path);
+  writeFileSync(path, claudeCodeTranscript(items));
+  const whole = currentSpan(path);
+  const continued = currentSpan(path, place);
+  expect([continued.isContinued, continued.start]).toEqual([true, whole.start]);
+  expect(whole.parts.length).toBeGreaterThan(1);
+  expect(continued.parts.map((part) => part.length)).toEqual(whole.parts.slice(1).map((part) => part.length));
+  expect(texts(continued)).toEqual(texts(whole));
+  expect(continued.place).toEqual(whole.place);
+});
+
+test("reads a rewritten file and a new span from their start", () => {
+  const items = [...first, ...answers(4)];
+  const path = transcriptFile(claudeCodeTranscript(items));
+  const { place } = currentSpan(path);
+  writeFileSync(path, claudeCodeTranscript(items).replaceAll("z", "y"));
+  expect(currentSpan(path, place).isContinued).toBe(false);
+  writeFileSync(path, claudeCodeTranscript([...items, compaction, ...second]));
+  const next = currentSpan(path, place);
+  expect([next.isContinued, next.start]).toEqual([false, currentSpan(path).start]);
+  expect(texts(next)).toEqual(["the first summary", "second request", "second answer"]);
 });
 
 test("reports a missing file and a pipe, and does not wait for its writer", () => {
   const pipe = join(folder, "pipe.jsonl");
   execFileSync("mkfifo", [pipe]);
-  const codeOf = (path: string) => expect(() => readCurrentSpan(path, "codex", true));
+  const codeOf = (path: string) => expect(() => readCurrentSpan(path, { format: "codex", isRecorded: true }));
   codeOf(join(folder, "missing.jsonl")).toThrow(expect.objectContaining({ code: "transcript_not_found" }));
   codeOf(pipe).toThrow(expect.objectContaining({ code: "transcript_not_a_file" }));
   codeOf(folder).toThrow(expect.objectContaining({ code: "EISDIR" }));

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import type { GapRecord, GapText } from "@bonsai-agent/compaction/host";
 import { SecretFilter } from "@bonsai-agent/messages";
 import { writeWholeFile } from "@bonsai-agent/models/host";
+import type { ReadPlace } from "@bonsai-agent/transcripts";
 import { hookLogFile } from "../call/launcher.ts";
 
 /** Agents that call the hook. */
@@ -36,12 +37,25 @@ export interface ServedCompaction {
 /** The memory of one session between two calls of the hook. */
 export interface HookState {
   compaction?: ServedCompaction;
-  /** The offset of the latest span in the transcript, and the records before and after it. */
-  span?: { start: number; before: GapRecord | undefined; after: GapRecord };
+  span?: KnownSpan;
+  /** The end of the transcript that prompts have read ahead. */
+  readAheadTo?: number;
+}
+
+/** The latest span of a transcript. */
+export interface KnownSpan {
+  /** The offset of its first line. */
+  start: number;
+  /** The record of the spans before it. */
+  before: GapRecord | undefined;
+  /** Its older parts, which later calls do not read again, and the record after them. */
+  parts: { place: ReadPlace; record: GapRecord } | undefined;
+  /** The record after all that was read of it. */
+  after: GapRecord;
 }
 
 /** Increases with each change of the state. A state of another version counts as empty. */
-const STATE_VERSION = 2;
+const STATE_VERSION = 4;
 /** Files of sessions without a compaction in this time are removed. */
 const MAX_STATE_AGE_MS = 30 * 86_400_000;
 
@@ -51,7 +65,7 @@ export class StateFile {
   readonly #path: string;
 
   constructor(home: string, agent: HookAgent, sessionId: string) {
-    const name = createHash("sha256").update(`${agent}\n${sessionId}`).digest("hex").slice(0, 32);
+    const name = checksum(`${agent}\n${sessionId}`).slice(0, 32);
     this.#folder = join(home, "hook");
     this.#path = join(this.#folder, `${name}.json`);
   }
@@ -59,15 +73,17 @@ export class StateFile {
   /** A missing or damaged file is an empty state. */
   read(): HookState {
     try {
-      const { version, ...state } = JSON.parse(readFileSync(this.#path, "utf8"));
-      return version === STATE_VERSION ? state : {};
+      const [sum, text = ""] = readFileSync(this.#path, "utf8").split("\n", 2);
+      const { version, ...state } = JSON.parse(text);
+      return sum === checksum(text) && version === STATE_VERSION ? state : {};
     } catch {
       return {};
     }
   }
 
   write(state: HookState): void {
-    writeWholeFile(this.#path, JSON.stringify({ version: STATE_VERSION, ...withoutSecrets(state) }));
+    const text = JSON.stringify({ version: STATE_VERSION, ...withoutSecrets(state) });
+    writeWholeFile(this.#path, `${checksum(text)}\n${text}`);
   }
 
   removeOld(nowMs: number): void {
@@ -78,16 +94,26 @@ export class StateFile {
   }
 }
 
-/** The earlier record was read from this file, so it has no secrets. The filter reads the terms as one text, for speed. */
-function withoutSecrets({ compaction, span }: HookState): HookState {
+function checksum(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** The records of earlier spans and parts have no secrets. */
+function withoutSecrets({ compaction, span, ...others }: HookState): HookState {
+  return {
+    ...others,
+    ...(compaction && { compaction: new SecretFilter().value(compaction) }),
+    ...(span && { span: { ...span, after: recordWithoutSecrets(span.after) } }),
+  };
+}
+
+/** The filter reads the terms as one text, for speed. */
+export function recordWithoutSecrets({ terms, ...others }: GapRecord): GapRecord {
   const secrets = new SecretFilter();
-  const state = { ...(compaction && { compaction: secrets.value(compaction) }) };
-  if (span === undefined) return state;
-  const { terms, ...record } = span.after;
+  const record = secrets.value(others);
   const lines = secrets.text(terms.map(({ term }) => term).join("\n")).split("\n");
   const isSame = lines.length === terms.length;
-  const known = isSame ? terms.filter(({ term }, at) => term === lines[at]) : [];
-  return { ...state, span: { ...span, after: { ...secrets.value(record), terms: known } } };
+  return { ...record, terms: isSame ? terms.filter(({ term }, at) => term === lines[at]) : [] };
 }
 
 /** One line of the log. */
@@ -100,6 +126,8 @@ export interface HookRun {
   durationMs?: number;
   /** Tokens and facts of the added text. */
   added?: Pick<GapText, "tokens" | "counts">;
+  /** Bytes of the transcript that were too many to read in one call. */
+  skippedBytes?: number;
   error?: string;
 }
 

@@ -16,6 +16,7 @@ import {
   type HookRun,
   type HookState,
   logRun,
+  recordWithoutSecrets,
   type ServedCompaction,
   StateFile,
 } from "./hook-files.ts";
@@ -44,6 +45,9 @@ export const MAX_TEXT_TOKENS = 2_800;
 /** For the facts that the summary leaves out, after a text that was composed without the summary. */
 const REST_TOKENS = 500;
 
+/** New bytes of a transcript before a prompt reads ahead. */
+const READ_AHEAD_BYTES = 1 << 20;
+
 /** Claude Code accepts 10,000 characters, Codex 2,500 tokens of four bytes. Longer texts become a short preview. */
 export const HOOK_LIMITS = {
   "claude-code": { maxSize: 9_900, sizeOf: (text: string) => text.length },
@@ -63,7 +67,7 @@ export function answerHook(call: HookCall): string {
     if (input === undefined) return "";
     run.event = input.event;
     run.sessionId = input.sessionId;
-    const made = new HookSession(agentOf(call.agent), input, call).answer();
+    const made = new HookSession(agentOf(call.agent), input, run, call).answer();
     if (made === undefined) return "";
     if (typeof made === "string") answer = made;
     else {
@@ -109,13 +113,15 @@ class HookSession {
   readonly #input: HookInput;
   readonly #file: StateFile;
   readonly #nowMs: number;
+  readonly #run: HookRun;
   readonly #state: HookState;
 
-  constructor(agent: HookAgent, input: HookInput, { home, nowMs }: HookCall) {
+  constructor(agent: HookAgent, input: HookInput, run: HookRun, { home, nowMs }: HookCall) {
     this.#agent = agent;
     this.#input = input;
     this.#file = new StateFile(home, agent, input.sessionId);
     this.#nowMs = nowMs();
+    this.#run = run;
     this.#state = this.#file.read();
   }
 
@@ -136,12 +142,13 @@ class HookSession {
   }
 
   #preCompact(): string {
-    this.#save({ compaction: { startedMs: this.#nowMs } });
-    this.#file.removeOld(this.#nowMs);
-    return summaryInstructions(
-      this.#recordOf(readCurrentSpan(this.#input.transcriptPath, this.#agent, false)),
-      INSTRUCTIONS_TOKENS,
-    );
+    this.#state.compaction = { startedMs: this.#nowMs };
+    try {
+      return summaryInstructions(this.#recordOf(this.#readSpan(false)), INSTRUCTIONS_TOKENS);
+    } finally {
+      this.#save({});
+      this.#file.removeOld(this.#nowMs);
+    }
   }
 
   /** Runs after the start of the session in the versions of Claude Code that we know; the other order works too. */
@@ -155,7 +162,7 @@ class HookSession {
 
   /** Claude Code calls this before the summary is in the transcript, Codex after it. */
   #sessionStart(): GapText | undefined {
-    const span = readCurrentSpan(this.#input.transcriptPath, this.#agent, this.#agent === "codex");
+    const span = this.#readSpan(this.#agent === "codex");
     const recordedAt = span.compaction?.timestamp;
     const { compaction: latest = {} } = this.#state;
     const isServed = latest.added !== undefined;
@@ -171,9 +178,18 @@ class HookSession {
    */
   #userPrompt(): GapText | undefined {
     const { compaction } = this.#state;
-    if (compaction?.summary === undefined || compaction.usedSummary) return undefined;
-    const span = readCurrentSpan(this.#input.transcriptPath, this.#agent, true);
+    if (compaction?.summary === undefined || compaction.usedSummary) return this.#readAhead();
+    const span = this.#readSpan(true);
     return this.#add(span, compaction, [compaction.summary, shownText(span) ?? ""].join("\n"));
+  }
+
+  /** Reads older parts ahead of the next compaction, so that its calls have less to read. */
+  #readAhead(): undefined {
+    const { size } = statSync(this.#input.transcriptPath);
+    if (size - (this.#state.readAheadTo ?? 0) < READ_AHEAD_BYTES) return;
+    const span = this.#readSpan(false, "oldest");
+    this.#recordOf(span);
+    this.#save({ readAheadTo: span.parts.length > 0 ? span.place!.end : size });
   }
 
   #add(span: CurrentSpan, compaction: ServedCompaction, summary: string | undefined): GapText {
@@ -196,12 +212,21 @@ class HookSession {
     return made;
   }
 
-  /** The record after a span. A span that is read again continues the same earlier record. */
-  #recordOf({ messages, start }: CurrentSpan): GapRecord {
+  #readSpan(isRecorded: boolean, prefers: "oldest" | "newest" = "newest"): CurrentSpan {
+    const after = this.#state.span?.parts?.place;
+    return readCurrentSpan(this.#input.transcriptPath, { format: this.#agent, isRecorded, after, prefers });
+  }
+
+  /** The record after a span. Continues after the parts that an earlier call read. */
+  #recordOf({ start, parts, place, messages, isContinued, skippedBytes }: CurrentSpan): GapRecord {
     const { span } = this.#state;
     const before = span?.start === start ? span.before : span?.after;
-    const after = gapRecord(before, messages);
-    this.#state.span = { start, before, after };
+    let record = isContinued ? span?.parts?.record : before;
+    // A later call reads the record from the state, which has no secrets.
+    for (const part of parts) record = recordWithoutSecrets(gapRecord(record, part));
+    const after = gapRecord(record, messages);
+    this.#state.span = { start, before, parts: place && record && { place, record }, after };
+    if (skippedBytes > 0) this.#run.skippedBytes = skippedBytes;
     return after;
   }
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { claudeCodeTranscript, codexTranscript } from "@bonsai-agent/testkit";
+import { claudeCodeTranscript, codexTranscript, fewRuns } from "@bonsai-agent/testkit";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hookLogFile } from "../../src/call/launcher.ts";
 import { type HookRun, loggedRuns, logRun } from "../../src/hook/hook-files.ts";
@@ -200,8 +201,11 @@ test("a home that cannot be written gives no answer, and a damaged state counts 
   const [name = ""] = readdirSync(join(other.home, "hook"));
   const file = join(other.home, "hook", name);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  writeFileSync(file, "{torn");
-  expect(contextIn(other.start())).toContain("git push");
+  const state = readFileSync(file, "utf8");
+  for (const damaged of ["{torn", "", state.replace("EUR", "USD"), state.slice(0, -9)]) {
+    writeFileSync(file, damaged);
+    expect(contextIn(other.start())).toContain("git push");
+  }
 });
 
 test("the state has no secrets, and the added text keeps them", () => {
@@ -231,4 +235,49 @@ test("the log has the added tokens and stays small", () => {
   for (let at = 0; at < 40; at++) logRun(session.home, { at: String(at), error: "x".repeat(10_000) });
   expect(statSync(hookLogFile(session.home)).size).toBeLessThan(300_000);
   expect(session.runs().at(-1)?.at).toBe("39");
+});
+
+/** Commands with outputs of up to 110 kB: several parts of a transcript, within the limit of one call. */
+const longWork = fc.array(
+  fc.record({ kb: fc.integer({ min: 1, max: 110 }), isFailed: fc.boolean(), call: fc.boolean() }),
+  { minLength: 4, maxLength: 6 },
+);
+const filler = (at: number, kb: number) =>
+  Array.from({ length: kb }, (_, line) => `${"word ".repeat(200)}loadPart${at}_${line}`).join("\n");
+
+test("a call after earlier calls adds the same text as a call without a state", () =>
+  fc.assert(
+    fc.property(longWork, (steps) => {
+      const session = new Session();
+      const items = [...work];
+      for (const [at, { kb, isFailed, call }] of steps.entries()) {
+        items.push(
+          says("user", `Keep the limit of part ${at} at ${at}00 items.`),
+          ...runs(`pnpm test part-${at}`, `${isFailed ? "Exit code 1\n" : ""}${filler(at, kb)}`, isFailed),
+          ...runs(`git push origin part-${at}`, `pushed part-${at}`),
+        );
+        session.writeTranscript(claudeCodeTranscript(items));
+        if (call) session.call(at % 2 === 0 ? "PreCompact" : "UserPromptSubmit", { trigger: "auto" });
+      }
+      const other = new Session();
+      other.writeTranscript(claudeCodeTranscript(items));
+      expect(session.start().replaceAll(session.folder, "")).toBe(other.start().replaceAll(other.folder, ""));
+    }),
+    fewRuns(),
+  ));
+
+test("the log names the bytes that were too many to read", () => {
+  const session = new Session();
+  session.writeTranscript(claudeCodeTranscript([...work, ...runs("cat a.log", filler(0, 1_500)), ...work]));
+  session.call("PreCompact", { trigger: "auto" });
+  expect(session.runs()[0]?.skippedBytes).toBeGreaterThan(500_000);
+});
+
+test("prompts read a long transcript ahead, so that a compaction knows its oldest facts", () => {
+  const session = new Session();
+  const long = Array.from({ length: 12 }, (_, at) => runs(`cat ${at}.log`, filler(at, 200))).flat();
+  session.writeTranscript(claudeCodeTranscript([...work, ...long, says("assistant", "Done.")]));
+  for (let prompts = 0; prompts < 6; prompts++) expect(session.prompt()).toBe("");
+  expect(session.call("PreCompact", { trigger: "auto" })).toContain("npm publish");
+  expect(session.runs()[0]?.skippedBytes).toBeUndefined();
 });
