@@ -42,6 +42,7 @@ export {
 export { saidText, typedText } from "./text/typed-text.ts";
 export {
   addUsage,
+  type CacheLifetime,
   type CacheRules,
   CostSum,
   contextTokens,

@@ -122,6 +122,19 @@ export interface CacheRules {
   minimumTokens: number;
   /** Time that a prefix is kept after its last use, in milliseconds. */
   keptMs: number;
+  /** Lifetimes that a request can choose, the default first. Default: only `keptMs`. */
+  lifetimes?: readonly CacheLifetime[] | undefined;
+  /** Prefixes that a request can mark by itself. Default 0. */
+  breakpoints?: number | undefined;
+  /** True if the server also marks the end of each request. Default true. */
+  isAutomatic?: boolean | undefined;
+}
+
+/** A lifetime of cached prefixes and its price. */
+export interface CacheLifetime {
+  keptMs: number;
+  /** Price of writing a token, as a multiple of an input token. Undefined if unknown. */
+  writePriceFactor: number | undefined;
 }
 
 /** The rules of most providers: five minutes after the last use, and no prefix below 1,024 tokens. */

@@ -91,6 +91,26 @@ describe("cache breakpoints", () => {
     ).toEqual([[undefined], [undefined], [breakpoint], [undefined, undefined], [undefined, breakpoint]]);
   });
 
+  test("after a compaction, one is on the summary and none on the tools", () => {
+    const summary: Message = { role: "compactionSummary", summary: "Done.", tokensBefore: 1, timestamp: 1 };
+    const messages = [
+      summary,
+      user("one"),
+      ...["a", "b"].flatMap((id) => [assistant(...calls([id])), ...results([id])]),
+    ];
+    const request = anthropicRequest(callOf({ messages, tools }));
+    const marks = (blocks: readonly object[] = []) => blocks.map((block) => "cache_control" in block);
+    expect(marks(request.tools)).toEqual([false, false]);
+    expect(marks(request.system as object[])).toEqual([true]);
+    expect(request.messages.map(({ content }) => marks(content))).toEqual([
+      [true, false],
+      [false],
+      [true],
+      [false],
+      [true],
+    ]);
+  });
+
   test("Invariant: the cached prefix of a request begins with that of the one before, at a breakpoint", () => {
     const turn = fc.oneof(
       fc.record({ kind: fc.constant("user" as const), count: fc.constant(0) }),
@@ -98,7 +118,10 @@ describe("cache breakpoints", () => {
     );
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 12 }), (turns) => {
-        const messages: Message[] = [user("begin")];
+        const messages: Message[] = [
+          { role: "compactionSummary", summary: "Done.", tokensBefore: 1, timestamp: 1 },
+          user("begin"),
+        ];
         let before = blocksOf(messages);
         turns.forEach(({ kind, count }, at) => {
           const ids = Array.from({ length: count }, (_, index) => `call-${at}-${index}`);

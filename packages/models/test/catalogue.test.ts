@@ -34,6 +34,25 @@ describe("the built-in catalogue", () => {
     expect(models.length).toBeGreaterThan(400);
   });
 
+  test("knows the cache rules of vendors' own servers", async () => {
+    const { models } = await load();
+    const rules = (provider: string, id: string) =>
+      models.find((model) => model.provider === provider && model.id === id)?.cacheRules;
+    expect(rules("anthropic", "claude-opus-5")).toMatchObject({ minimumTokens: 512, breakpoints: 4 });
+    expect(rules("anthropic", "claude-haiku-4-5")).toMatchObject({ minimumTokens: 4_096, keptMs: 300_000 });
+    expect(rules("openai", "gpt-5.6-sol")).toMatchObject({ keptMs: 1_800_000, breakpoints: 3 });
+    expect(rules("openai", "gpt-5.5")).toMatchObject({ keptMs: 300_000, breakpoints: 0, isAutomatic: true });
+    expect(rules("xai", models.find(({ provider }) => provider === "xai")!.id)).toBeUndefined();
+    for (const { cacheRules, usdPerMillionTokens: prices, id } of models) {
+      const [usual] = cacheRules?.lifetimes ?? [];
+      expect(usual?.keptMs, id).toBe(usual && cacheRules?.keptMs);
+      // A model that is charged for writing is charged as the rules say.
+      const factor = usual?.writePriceFactor ?? 1;
+      if (prices && prices.cacheWrite > 0 && factor > 1)
+        expect(prices.cacheWrite / prices.input, id).toBeCloseTo(factor, 2);
+    }
+  });
+
   test("every model has sizes and prices that can be", async () => {
     for (const model of (await load()).models) {
       expect(model.id).toMatch(/^\S+$/);
@@ -60,6 +79,7 @@ describe("the built-in catalogue", () => {
       input: ["text", "image"],
       reasoning: true,
       usdPerMillionTokens: { input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 },
+      cacheRules: expect.objectContaining({ minimumTokens: 1_024 }),
     });
   });
 

@@ -1,6 +1,7 @@
 import type { Message } from "@bonsai-agent/messages";
 import { FRAMES, framed } from "@bonsai-agent/messages/host";
 import { describe, expect, test } from "vitest";
+import { vendorCacheRules } from "../src/catalogue/cache-rules.ts";
 import type { CatalogueModel, ProviderCall } from "../src/index.ts";
 import { responsesRequest } from "../src/openai/openai-responses.ts";
 import {
@@ -52,6 +53,24 @@ describe("requests", () => {
     const made = request({ model: { ...atOpenAi, ...parts }, thinking });
     expect(made.reasoning).toEqual(reasoning);
     expect(made.include).toEqual(parts.reasoning === false ? undefined : ["reasoning.encrypted_content"]);
+  });
+
+  test("from GPT-5.6 on, OpenAI's own server gets breakpoints after the stable part and the summary", () => {
+    const cacheRules = vendorCacheRules({ provider: "openai", id: "gpt-5.6-sol" })!;
+    const model = { ...atOpenAi, id: "gpt-5.6-sol", cacheRules };
+    const summary: Message = { role: "compactionSummary", summary: "Done.", tokensBefore: 1, timestamp: 1 };
+    const prompt_cache_breakpoint = { mode: "explicit" };
+    const made = request({ model, messages: [summary, user("Go on.")] });
+    expect(made.instructions).toBeUndefined();
+    expect(made.input).toMatchObject([
+      { role: "developer", content: [{ text: "Be brief.", prompt_cache_breakpoint }] },
+      { role: "user", content: [{ prompt_cache_breakpoint }] },
+      { role: "user", content: [{ text: "Go on." }] },
+    ]);
+    expect(JSON.stringify(made).match(/prompt_cache_breakpoint/g)).toHaveLength(2);
+    const proxy = request({ model: { ...model, baseUrl: local.baseUrl }, messages: [summary] });
+    expect(proxy.instructions).toBe("Be brief.");
+    expect(JSON.stringify([proxy, request({ model, purpose: "summary" })])).not.toContain("breakpoint");
   });
 
   test("a long cache key is made short, the same each time", () => {

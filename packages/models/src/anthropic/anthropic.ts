@@ -10,6 +10,7 @@ import type {
 import { isRecord } from "@bonsai-agent/messages";
 import { isAtHost } from "../model.ts";
 import type { OpenAiClientSettings, Provider, ProviderCall } from "../provider.ts";
+import { isOneOff } from "../wire/breakpoints.ts";
 import { wireStream, withoutCustomHeaders } from "../wire/stream.ts";
 import { anthropicContext, type WireMessage } from "./anthropic-context.ts";
 import { AnthropicStream } from "./anthropic-stream.ts";
@@ -87,8 +88,9 @@ function authorization(baseUrl: string, apiKey: string | undefined): Record<stri
 const breakpoint: CacheControlEphemeral = { type: "ephemeral" };
 
 /**
- * Two of the four that the API allows. The API looks back over 20 blocks: after more blocks, only the earlier breakpoint
- * finds the previous request's prefix.
+ * Of the four breakpoints that the API allows, one is after the stable part, one after a compaction's summary, and two are
+ * in the latest messages. The API looks back over 20 blocks: after more blocks, only the earlier one of these finds the
+ * previous request's prefix. Without a summary, the tools have one: an extension can change the system prompt.
  */
 const USER_BREAKPOINTS = 2;
 
@@ -103,20 +105,23 @@ export function anthropicRequest(call: ProviderCall): AnthropicRequest {
   const { model, systemPrompt, tools, maxOutputTokens, thinking: level } = call;
   const messages = anthropicContext(call.messages);
   const isCached = !isOneOff(call);
+  const summary = summaryEnd(call, messages);
   const system = systemBlocks(systemPrompt, isCached);
   return {
     model: model.id,
     max_tokens: maxOutputTokens,
     stream: true,
     ...(system.length > 0 && { system }),
-    ...(tools.length > 0 && { tools: wireTools(call, isCached) }),
+    ...(tools.length > 0 && {
+      tools: wireTools(call, isCached && (system.length === 0 || summary === undefined)),
+    }),
     ...anthropicThinking({
       model,
       level,
       maxOutputTokens,
       isTurnWithoutThinking: isTurnWithoutThinking(messages),
     }),
-    messages: isCached ? withBreakpoints(messages) : messages,
+    messages: isCached ? withBreakpoints(messages, summary) : messages,
     ...(call.compaction && { compaction: compactionField(call.compaction) }),
   };
 }
@@ -142,11 +147,6 @@ function hasResults(message: WireMessage | undefined): boolean {
   return message?.content[0]?.type === "tool_result";
 }
 
-/** Writing the prefix of a single question to the cache would only cost more. */
-function isOneOff({ purpose, messages }: ProviderCall): boolean {
-  return purpose !== "turn" && !messages.some((message) => message.role === "assistant");
-}
-
 function systemBlocks(text: string, isCached: boolean): TextBlockParam[] {
   if (text.trim() === "") return [];
   return [{ type: "text", text, ...(isCached && { cache_control: breakpoint }) }];
@@ -164,19 +164,33 @@ function wireTools({ model, tools }: ProviderCall, isCached: boolean): Tool[] {
   }));
 }
 
-/** Sets a breakpoint on the last block of each of the last user-role messages. */
-function withBreakpoints(messages: readonly WireMessage[]): WireMessage[] {
+/** The end of a compaction's summary. A provider's own summary stays byte for byte, and the carried data follow it. */
+function summaryEnd(
+  { messages: [first] }: ProviderCall,
+  messages: readonly WireMessage[],
+): WireMessage["content"][number] | undefined {
+  if (first?.role !== "compactionSummary") return undefined;
+  // The kept messages may be joined with it.
+  return messages.find(({ role }) => role === "user")?.content[0];
+}
+
+/** Sets a breakpoint on the end of the summary, and on the last block of each of the last user-role messages. */
+function withBreakpoints(
+  messages: readonly WireMessage[],
+  summary: WireMessage["content"][number] | undefined,
+): WireMessage[] {
   let left = USER_BREAKPOINTS;
   return messages
     .toReversed()
     .map((message) => {
-      if (message.role !== "user" || left === 0) return message;
-      left -= 1;
-      const last = message.content.length - 1;
-      const content = message.content.map((block, index) =>
-        index === last ? { ...block, cache_control: breakpoint } : block,
+      const isLate = message.role === "user" && left > 0;
+      if (isLate) left -= 1;
+      const last = isLate ? message.content.at(-1) : undefined;
+      if (last === undefined && !message.content.some((block) => block === summary)) return message;
+      const content = message.content.map((block) =>
+        block === last || block === summary ? { ...block, cache_control: breakpoint } : block,
       );
-      return { role: message.role, content };
+      return { role: message.role, content } as WireMessage;
     })
     .toReversed();
 }

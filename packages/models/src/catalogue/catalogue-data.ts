@@ -8,6 +8,7 @@ import {
   type ProviderConfig,
 } from "../model.ts";
 import { withThinkingField } from "../thinking.ts";
+import { vendorCacheRules } from "./cache-rules.ts";
 
 export interface CatalogueData {
   asOf: string;
@@ -50,6 +51,7 @@ function modelOf(line: string, provider: ProviderConfig): CatalogueModel {
     maxOutputTokens: known(cap),
     input: abilities.includes("image") ? ["text", "image"] : ["text"],
     reasoning: abilities.includes("thinking"),
+    ...definedFields({ cacheRules: vendorCacheRules({ provider: provider.provider, id }) }),
     usdPerMillionTokens: pricesOf([input, output, cacheRead, cacheWrite].map(known)),
   };
 }

@@ -15,9 +15,10 @@ import type {
   ResponseInputItem,
   ResponseInputMessageContentList,
 } from "openai/resources/responses/responses";
-import { isOwnAnswer } from "../model.ts";
+import { isAtHost, isOwnAnswer } from "../model.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
 import { hasProviderSummary, summaryParts } from "../provider-summary.ts";
+import { isOneOff } from "../wire/breakpoints.ts";
 import { wireCallId, wireToolName } from "../wire/fields.ts";
 import { CompactedAnswer } from "./openai-compaction.ts";
 import { ResponsesAnswer } from "./openai-responses-answer.ts";
@@ -51,6 +52,8 @@ export function openaiResponsesProvider(): Provider {
   };
 }
 
+/** Other servers may refuse breakpoints. */
+const OPENAI_HOST = "api.openai.com";
 const MIN_OUTPUT_TOKENS = 16;
 const MAX_CACHE_KEY_CHARS = 64;
 
@@ -58,10 +61,20 @@ const MAX_CACHE_KEY_CHARS = 64;
 export function responsesRequest(call: ProviderCall): ResponseCreateParamsStreaming {
   const { model, systemPrompt, tools, messages, maxOutputTokens, cacheKey, thinking } = call;
   const server = openAiServer(model);
+  // These models match a cached prefix only at a breakpoint. The server itself marks the latest message.
+  const takesBreakpoints = isAtHost(model.baseUrl, OPENAI_HOST) && (model.cacheRules?.breakpoints ?? 0) > 0;
+  const hasBreakpoints = takesBreakpoints && !isOneOff(call);
+  const input = responsesInput(messages, { model, server, hasBreakpoints });
   return {
     model: model.id,
-    ...(systemPrompt !== "" && { instructions: systemPrompt }),
-    input: responsesInput(messages, { model, server }),
+    ...(systemPrompt !== "" && !hasBreakpoints && { instructions: systemPrompt }),
+    input:
+      systemPrompt !== "" && hasBreakpoints
+        ? [
+            { role: "developer", content: withBreakpoint([{ type: "input_text", text: systemPrompt }]) },
+            ...input,
+          ]
+        : input,
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
         type: "function" as const,
@@ -96,7 +109,10 @@ function shortKey(cacheKey: string): string {
 }
 
 /** Converts a context without the system prompt. */
-function responsesInput(messages: readonly Message[], options: ConvertOptions): ResponseInputItem[] {
+function responsesInput(
+  messages: readonly Message[],
+  options: ConvertOptions & { hasBreakpoints?: boolean },
+): ResponseInputItem[] {
   const items: ResponseInputItem[] = [];
   let waiting: UserContent[] = [];
   const flush = () => {
@@ -113,7 +129,9 @@ function responsesInput(messages: readonly Message[], options: ConvertOptions): 
     const parts = userContent(message);
     if (message.role === "assistant" || parts.length > 0) flush();
     if (message.role === "assistant") items.push(...answerItems(message, options));
-    if (parts.length > 0) items.push({ role: "user", content: inputContent(parts) });
+    const content = inputContent(parts);
+    const isMarked = options.hasBreakpoints && message.role === "compactionSummary";
+    if (parts.length > 0) items.push({ role: "user", content: isMarked ? withBreakpoint(content) : content });
   }
   flush();
   return items;
@@ -125,6 +143,13 @@ function withItems(message: Message, items: ResponseInputItem[]): Message {
   const { items: own, carried } = summaryParts<ResponseInputItem>(message);
   items.push(...own);
   return carried;
+}
+
+/** Marks the end of a prefix that later requests begin with. */
+function withBreakpoint(content: ResponseInputMessageContentList): ResponseInputMessageContentList {
+  return content.map((part, at) =>
+    at === content.length - 1 ? { ...part, prompt_cache_breakpoint: { mode: "explicit" } } : part,
+  );
 }
 
 function inputContent(parts: readonly UserContent[]): ResponseInputMessageContentList {
