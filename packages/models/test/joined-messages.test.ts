@@ -90,7 +90,11 @@ const kinds: Record<string, Kind> = {
 const wires: Record<string, (messages: readonly Message[]) => string[]> = {
   anthropic: (messages) => textsIn(anthropicContext(mended(messages, claude))),
   "openai chat": (messages) => {
-    const request = chatRequest({ ...callOf({ model: local }), systemPrompt: "", messages: mended(messages, local) });
+    const request = chatRequest({
+      ...callOf({ model: local }),
+      systemPrompt: "",
+      messages: mended(messages, local),
+    });
     return textsIn(request.messages);
   },
   "openai responses": (messages) =>
