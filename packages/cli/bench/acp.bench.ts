@@ -8,12 +8,17 @@ import { run } from "../src/program.ts";
 const ROUNDS = 7;
 const CHUNKS = 10_000;
 const CHUNK_CHARS = 24;
+const SPACED = { rounds: 3, chunks: 2_000, delayMs: 1 };
 
 /** An editor's first update beside print mode's first token, and the CPU time of a long answer beside JSON mode's. */
 export default async function bench(): Promise<BenchTable[]> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-bench-"));
   try {
-    return [await firstUpdate(place(folder, "short", "Good.")), await longAnswer(longPlace(folder))];
+    return [
+      await firstUpdate(place(folder, "short", { text: "Good." })),
+      await longAnswer(folder, { rounds: ROUNDS, chunks: CHUNKS, delayMs: 0 }),
+      await longAnswer(folder, SPACED),
+    ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -25,18 +30,16 @@ interface Place {
   model: string[];
 }
 
-function place(folder: string, name: string, text: string): Place {
+function place(folder: string, name: string, answer: { text: string; delayMs?: number }): Place {
   const cwd = join(folder, name);
   const home = join(cwd, "home");
   mkdirSync(home, { recursive: true });
   const scenario = join(cwd, "scenario.json");
-  const turn = [{ text, chunkChars: CHUNK_CHARS }];
+  const turn = [{ ...answer, chunkChars: CHUNK_CHARS }];
   writeFileSync(scenario, JSON.stringify({ contextWindow: 1_000_000, turn, atEnd: "repeat" }));
   writeFileSync(join(home, "settings.json"), JSON.stringify({ titles: false }));
   return { cwd, env: { BONSAI_HOME: home, HOME: cwd }, model: ["--model", `scripted/${scenario}`] };
 }
-
-const longPlace = (folder: string) => place(folder, "long", "word word word word wor ".repeat(CHUNKS));
 
 async function firstUpdate(at: Place): Promise<BenchTable> {
   const print: number[] = [];
@@ -123,11 +126,17 @@ function conversation(
   });
 }
 
-async function longAnswer(at: Place): Promise<BenchTable> {
+/** Pieces without a delay arrive in one turn of the event loop, spaced pieces in many. */
+async function longAnswer(
+  folder: string,
+  { rounds, chunks, delayMs }: { rounds: number; chunks: number; delayMs: number },
+): Promise<BenchTable> {
+  const text = "word word word word wor ".repeat(chunks);
+  const at = place(folder, `long-${delayMs}`, { text, delayMs });
   const json: number[] = [];
   const acp: number[] = [];
   let updates = 0;
-  for (let round = 0; round <= ROUNDS; round += 1) {
+  for (let round = 0; round <= rounds; round += 1) {
     const jsonMs = await cpuMs(() => inProcess(at, ["--mode", "json", "-p", "hi"], undefined, () => {}));
     updates = 0;
     const acpMs = await cpuMs(async () => {
@@ -140,7 +149,7 @@ async function longAnswer(at: Place): Promise<BenchTable> {
     acp.push(acpMs);
   }
   return {
-    title: `CPU time of an answer in ${CHUNKS} pieces`,
+    title: `CPU time of an answer in ${chunks} pieces, ${delayMs === 0 ? "at once" : `one every ${delayMs} ms`}`,
     columns: ["way", "median", "ratio"],
     rows: [
       ["--mode json", ms(median(json)), "1.00x"],
