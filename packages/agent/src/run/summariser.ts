@@ -262,9 +262,17 @@ export class PromptCache {
 function laterMessages(sent: readonly Message[], session: Session): Message[] | undefined {
   const { items } = session.projection();
   if (items.length <= sent.length) return undefined;
-  if (sent.some((message, at) => items[at]?.message !== message)) return undefined;
+  if (sent.some((message, at) => !isAsSent(message, items[at]?.message))) return undefined;
   const later = items.slice(sent.length).map(({ message }) => message);
   return later[0]?.role === "assistant" ? later : undefined;
+}
+
+/** A request has a copy of a summary, see `withHints`. */
+function isAsSent(sent: Message, shown: Message | undefined): boolean {
+  if (sent === shown) return true;
+  if (sent.role !== "compactionSummary" || shown?.role !== "compactionSummary") return false;
+  const isSameText = sent.summary === shown.summary && sent.timestamp === shown.timestamp;
+  return isSameText && sent.provider?.items === shown.provider?.items;
 }
 
 /** Sizes of a summary request, either way. The answer costs the same. */
