@@ -23,9 +23,7 @@ export function launchCommand(home: string, ...args: string[]): LaunchCommand {
  */
 export function writeLauncher(home: string): void {
   const text = `// Starts Bonsai for other agents, whose settings name this file. \`bonsai hook install\` and \`bonsai mcp-server install\` write it.
-import { appendFileSync, mkdirSync, statSync } from "node:fs";
 import nodeModule from "node:module";
-import { dirname } from "node:path";
 
 const program = ${JSON.stringify(urlOf(PROGRAM_PLACES))};
 const hook = ${JSON.stringify(urlOf(HOOK_PLACES))};
@@ -35,13 +33,16 @@ if (command === "hook") await runHook();
 else await import(program);
 
 async function runHook() {
+  // Modules for require load in 20 ms less.
+  const require = nodeModule.createRequire(import.meta.url);
   try {
     nodeModule.enableCompileCache?.();
-    const { main } = await import(hook);
+    const { main } = require(require("node:url").fileURLToPath(hook));
     await main(agent, ${JSON.stringify(home)});
   } catch (error) {
     try {
-      mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
+      const { appendFileSync, mkdirSync, statSync } = require("node:fs");
+      mkdirSync(require("node:path").dirname(log), { recursive: true, mode: 0o700 });
       const line = JSON.stringify({ at: new Date().toISOString(), agent, error: String(error) });
       if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) < 1e6) appendFileSync(log, line + "\\n", { mode: 0o600 });
     } catch {
@@ -75,7 +76,7 @@ const LAUNCHER = "launcher.mjs";
 
 /** The files from the command's bundle, then from the sources. */
 const PROGRAM_PLACES = ["../bin/bonsai.js", "../../bin/bonsai.js"];
-const HOOK_PLACES = ["./hook/hook.mjs", "../../dist/hook/hook.mjs"];
+const HOOK_PLACES = ["./hook/hook.cjs", "../../dist/hook/hook.cjs"];
 
 function urlOf(places: readonly string[]): string {
   const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));

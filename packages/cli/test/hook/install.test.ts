@@ -194,7 +194,7 @@ test("status names the launcher's problem and the latest runs", async () => {
   expect(stdout).toMatch(/codex +user +installed/);
   expect(stdout).toContain("~400 tokens with 2 irreversible commands, 1 user message, 30 terms");
   expect(stdout).toContain("Error: no");
-  write(join(home, "launcher.mjs"), 'const hook = "file:///gone/hook.mjs";\n');
+  write(join(home, "launcher.mjs"), 'const hook = "file:///gone/hook.cjs";\n');
   expect((await runCli(["hook", "status"], options)).stdout).toContain(
     "starts a Bonsai that no longer exists",
   );
@@ -203,13 +203,13 @@ test("status names the launcher's problem and the latest runs", async () => {
 test("a launcher whose Bonsai is gone exits with 0 and without output, and logs the error", async () => {
   const { options, home, launcher } = place();
   await jsonOf(["hook", "install", "codex", "--yes"], options);
-  write(launcher, read(launcher).replace(/^const hook = .*$/m, 'const hook = "file:///gone/hook.mjs";'));
+  write(launcher, read(launcher).replace(/^const hook = .*$/m, 'const hook = "file:///gone/hook.cjs";'));
   const { status, stdout, stderr } = spawnSync(process.execPath, [launcher, "hook", "run", "codex"], {
     input: "{}",
     encoding: "utf8",
   });
   expect([status, stdout, stderr]).toEqual([0, "", ""]);
   expect(loggedRuns(home)).toMatchObject([
-    { agent: "codex", error: expect.stringContaining("/gone/hook.mjs") },
+    { agent: "codex", error: expect.stringContaining("/gone/hook.cjs") },
   ]);
 });
