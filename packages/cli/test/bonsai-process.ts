@@ -42,11 +42,22 @@ export class Bonsai {
   }
 
   async printed(words: string): Promise<void> {
-    while (!(this.#stdout + this.#stderr).includes(words)) {
-      await new Promise<void>((resolve) => {
-        this.#heard = resolve;
-      });
+    while (!(this.#stdout + this.#stderr).includes(words)) await this.#more();
+  }
+
+  /** The groups of a pattern, once the output matches it. */
+  async printedMatch(pattern: RegExp): Promise<Record<string, string>> {
+    for (;;) {
+      const found = pattern.exec(this.#stdout + this.#stderr);
+      if (found !== null) return { ...found.groups };
+      await this.#more();
     }
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#heard = resolve;
+    });
   }
 }
 
