@@ -1,4 +1,5 @@
 import { chmodSync, copyFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { writeWholeFile } from "@bonsai-agent/models/host";
 import {
@@ -44,6 +45,11 @@ export async function applyConfigChange(
   writeWholeFile(file, after);
   if (mode !== undefined) chmodSync(file, mode);
   return "written";
+}
+
+/** The folder with the user's configuration of agents. */
+export function userHome(env: NodeJS.ProcessEnv): string {
+  return env.HOME || env.USERPROFILE || homedir();
 }
 
 export function backupFile(file: string): string {

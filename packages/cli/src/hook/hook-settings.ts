@@ -1,7 +1,6 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
-import { parseConfig, withConfigValue } from "../call/agent-config.ts";
+import { parseConfig, userHome, withConfigValue } from "../call/agent-config.ts";
 import { type LaunchCommand, launchCommand } from "../call/launcher.ts";
 import type { HookAgent } from "./hook-files.ts";
 
@@ -46,10 +45,6 @@ export const AGENT_ROWS: Readonly<Record<HookAgent, AgentRow>> = {
     next: "Codex runs the hook only after you approve it: start Codex and run /hooks.",
   },
 };
-
-function userHome(env: NodeJS.ProcessEnv): string {
-  return env.HOME || env.USERPROFILE || homedir();
-}
 
 /** Codex runs a command through the login shell. */
 function quoted(path: string): string {

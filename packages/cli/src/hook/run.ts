@@ -185,7 +185,8 @@ class HookSession {
 
   /** Reads older parts ahead of the next compaction, so that its calls have less to read. */
   #readAhead(): undefined {
-    const { size } = statSync(this.#input.transcriptPath);
+    // At the first prompt, there is no transcript yet.
+    const size = statSync(this.#input.transcriptPath, { throwIfNoEntry: false })?.size ?? 0;
     if (size - (this.#state.readAheadTo ?? 0) < READ_AHEAD_BYTES) return;
     const span = this.#readSpan(false, "oldest");
     this.#recordOf(span);

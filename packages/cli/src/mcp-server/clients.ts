@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { isRecord } from "@bonsai-agent/messages";
-import { parseConfig, withConfigValue } from "../call/agent-config.ts";
+import { parseConfig, userHome, withConfigValue } from "../call/agent-config.ts";
 import type { CliIo } from "../call/io.ts";
 import type { LaunchCommand } from "../call/launcher.ts";
 import { parseToml, withTomlTable } from "./toml-table.ts";
@@ -94,10 +93,6 @@ export const mcpClients: readonly McpClient[] = [
     next: "Run `MCP: List Servers` in VS Code, then start bonsai there.",
   },
 ];
-
-function userHome(env: Env): string {
-  return env.HOME || env.USERPROFILE || homedir();
-}
 
 /** The folder of VS Code's default profile. */
 function codeFolder(env: Env): string {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { claudeCodeTranscript, codexTranscript, fewRuns } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -271,6 +271,13 @@ test("the log names the bytes that were too many to read", () => {
   session.writeTranscript(claudeCodeTranscript([...work, ...runs("cat a.log", filler(0, 1_500)), ...work]));
   session.call("PreCompact", { trigger: "auto" });
   expect(session.runs()[0]?.skippedBytes).toBeGreaterThan(500_000);
+});
+
+test("a prompt before the transcript exists logs nothing", () => {
+  const session = new Session();
+  rmSync(session.transcript);
+  expect(session.prompt()).toBe("");
+  expect(session.runs()).toEqual([]);
 });
 
 test("prompts read a long transcript ahead, so that a compaction knows its oldest facts", () => {
