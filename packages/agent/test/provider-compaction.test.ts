@@ -1,7 +1,9 @@
-import { type CompactionEntry, storedProviderSummary } from "@bonsai-agent/session";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type CompactionEntry, createSession, storedProviderSummary } from "@bonsai-agent/session";
 import type { LoopbackRequest } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { filler } from "./scripted-agent.ts";
+import { filler, testFolder } from "./scripted-agent.ts";
 import { firstSent, type ServedAgent, servedAgent } from "./served-agent.ts";
 
 function compactionsOf({ session }: Pick<ServedAgent, "session">): CompactionEntry[] {
@@ -19,7 +21,8 @@ async function work({ say }: ServedAgent): Promise<void> {
 }
 
 test("a session runs on Anthropic, OpenAI, a local model and Anthropic again, with a compaction on each", async () => {
-  const run = await servedAgent();
+  const file = join(testFolder(), "session.jsonl");
+  const run = await servedAgent({ session: createSession({ cwd: "/project", file }) });
   const { agent, server, models, say } = run;
   const sent: unknown[] = [];
   for (const name of ["claude", "gpt", "local", "claude"] as const) {
@@ -42,6 +45,24 @@ test("a session runs on Anthropic, OpenAI, a local model and Anthropic again, wi
     ["local", "readable", false, true],
     ["claude", "block", false, false],
   ]);
+  await agent.close();
+  // Programs that know only the format, such as pi, read these fields of a compaction.
+  const lines = readFileSync(file, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const before = (id: string) =>
+    lines.slice(
+      0,
+      lines.findIndex((line) => line.id === id),
+    );
+  const compactions = lines.filter(({ type }) => type === "compaction");
+  expect(compactions).toHaveLength(4);
+  for (const { id, summary, firstKeptEntryId } of compactions) {
+    expect(summary).toContain("4,711");
+    expect(summary).not.toMatch(/encrypted|signature/);
+    expect(before(id).some((line) => line.id === firstKeptEntryId)).toBe(true);
+  }
 });
 
 test("a summary of one short message still carries the user's words", async () => {

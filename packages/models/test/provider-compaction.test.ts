@@ -187,6 +187,14 @@ test("a compaction without a summary fails", async () => {
   });
 });
 
+test("a compaction that ends for another reason fails", async () => {
+  const { compact } = await served({ summary: () => ({ text: "## Goal\nHalf", stopReason: "max_tokens" }) });
+  expect((await compact(claude)).final).toMatchObject({
+    type: "error",
+    failure: { code: "compaction_failed", message: expect.stringContaining("max_tokens") },
+  });
+});
+
 test("another model gets the readable summary", async () => {
   const { server, ask, compact } = await served();
   const { summary } = await compact(claude);

@@ -7,8 +7,11 @@ import { type WireAnswer, type WireName, wires } from "./model-wires.ts";
 export interface CompactionServerOptions {
   /** The answer to a request that is no compaction. Default: "Done." */
   answer?: (request: LoopbackRequest, index: number) => WireAnswer;
-  /** The text of a summary. Default: one with all headings, and the number of the compaction. */
-  summary?: (request: LoopbackRequest, index: number) => string | null;
+  /**
+   * The text of a summary; null for a failed one. `stopReason`: Anthropic's, instead of "compaction". Default: all headings,
+   * with the number of the compaction.
+   */
+  summary?: (request: LoopbackRequest, index: number) => string | null | { text: string; stopReason: string };
   /** The code of an error to return instead: one of Anthropic's `compaction_…`, or any other. Default: none. */
   refuse?: (request: LoopbackRequest, index: number) => string | undefined;
 }
@@ -44,9 +47,13 @@ export async function compactionServer(options: CompactionServerOptions = {}): P
         : openAiProblem(request, body, verifySeal);
     if (problem !== undefined) return refused(wire, problem);
     if (!isCompaction) return streamed(wires[wire].answer(withUsage(answer(request, index), body)));
-    const text = summary(request, usages.length);
+    const made = summary(request, usages.length);
+    const { text, stopReason } =
+      typeof made === "string" || made === null ? { text: made, stopReason: "compaction" } : made;
     const reply =
-      wire === "anthropic-messages" ? anthropicCompaction(body, text) : openAiCompaction(body, text ?? "");
+      wire === "anthropic-messages"
+        ? anthropicCompaction(body, text, stopReason)
+        : openAiCompaction(body, text ?? "");
     usages.push(reply.usage);
     return reply.reply;
   });
@@ -116,7 +123,7 @@ function withUsage(answer: WireAnswer, body: Record<string, unknown>): WireAnswe
   return { ...answer, usage: { input, output: tokensOf(answer.text ?? "") } };
 }
 
-function anthropicCompaction(body: Record<string, unknown>, content: string | null) {
+function anthropicCompaction(body: Record<string, unknown>, content: string | null, stopReason: string) {
   const pass = {
     type: "compaction",
     input_tokens: tokensOf(body.messages),
@@ -143,7 +150,7 @@ function anthropicCompaction(body: Record<string, unknown>, content: string | nu
       delta: { type: "compaction_delta", content, encrypted_content: content && `meta-${sign(content)}` },
     }),
     named({ type: "content_block_stop", index: 0 }),
-    named({ type: "message_delta", delta: { stop_reason: "compaction" }, usage }),
+    named({ type: "message_delta", delta: { stop_reason: stopReason }, usage }),
     named({ type: "message_stop" }),
   ]);
   return { reply, usage: pass };

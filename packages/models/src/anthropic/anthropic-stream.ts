@@ -76,6 +76,7 @@ export class AnthropicStream implements AnswerReading {
         break;
       case "message_stop":
         for (const index of [...this.#blocks.keys()]) yield* this.#close(index);
+        if (this.#isCompaction && this.#answer.summary === undefined) this.#finishCompaction("");
         this.isComplete = true;
         break;
       case "message":
@@ -220,21 +221,21 @@ export class AnthropicStream implements AnswerReading {
   /** Sets the summary of a compaction. @throws ProviderError if there is none */
   #finishCompaction(reason: string): void {
     const block = this.#compaction;
-    if (block === undefined || typeof block.content !== "string" || block.content.trim() === "")
+    const text = textIn(block?.content);
+    if (reason !== "compaction" || text.trim() === "")
       throw new ProviderError({
         kind: "refused",
         code: "compaction_failed",
-        message: "The provider sent no summary.",
+        message: `The provider sent no complete summary (${reason || "no reason"}).`,
         body: block,
       });
-    const text = block.content;
     this.#answer.setSummary([block], { text, tokens: tokenEstimator.text(text) });
     this.#answer.stop("stop", reason);
   }
 
   #stop({ stop_reason: reason, stop_details: details }: RawMessageDeltaEvent.Delta): void {
-    if (this.#isCompaction && textIn(reason) !== "refusal") {
-      this.#finishCompaction(textIn(reason));
+    if (this.#isCompaction && reason !== "refusal") {
+      if (textIn(reason)) this.#finishCompaction(textIn(reason));
       return;
     }
     const hasCalls = this.#answer.message.content.some((block) => block.type === "toolCall");
