@@ -19,7 +19,7 @@ import {
 /** Files to check before each request. */
 const MAX_NAMED = 100;
 
-/** What the model knows of instruction files, by path: the digest of a text; empty for no text. */
+/** The instruction files that the model knows: the digest of each text by its path; empty for no text. */
 export type KnownInstructions = Readonly<Record<string, string>>;
 
 /** A note with the instruction files that changed after the system prompt was made. */

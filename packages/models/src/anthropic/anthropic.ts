@@ -88,8 +88,8 @@ function authorization(baseUrl: string, apiKey: string | undefined): Record<stri
 const breakpoint: CacheControlEphemeral = { type: "ephemeral" };
 
 /**
- * Of the four breakpoints that the API allows, one is after the stable part, one after a compaction's summary, and two are
- * in the latest messages. The API looks back over 20 blocks: after more blocks, only the earlier one of these finds the
+ * The API allows four breakpoints: one is after the stable part, one after a compaction's summary, and two are in the
+ * latest messages. The API looks back over 20 blocks: after more blocks, only the earlier one of these finds the
  * previous request's prefix. Without a summary, the tools have one: an extension can change the system prompt.
  */
 const USER_BREAKPOINTS = 2;
