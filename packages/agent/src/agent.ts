@@ -18,6 +18,7 @@ import { messageOf } from "./notice.ts";
 import { type AgentOptions, type AgentParts, agentParts, type PromptOptions } from "./run/agent-parts.ts";
 import { type AgentState, stateOf } from "./run/agent-state.ts";
 import { RunCompactions } from "./run/compactions.ts";
+import { KeepWarm } from "./run/keep-warm.ts";
 import { type Activity, type ActivityKind, PromptRunner } from "./run/prompt-runner.ts";
 import {
   checkedMessage,
@@ -35,13 +36,16 @@ export class Agent {
   readonly #parts: AgentParts;
   readonly #compaction: RunCompactions;
   readonly #promptRunner: PromptRunner;
-  readonly #options: Pick<AgentOptions, "followers" | "onClose">;
+  readonly #followers: readonly RunFollower[];
+  readonly #onClose: AgentOptions["onClose"];
   #closed: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
-    this.#options = options;
+    this.#onClose = options.onClose;
     this.#parts = agentParts(options);
     this.#compaction = new RunCompactions(this.#parts);
+    const keepWarm = options.isSubAgent ? [] : [new KeepWarm(this.#parts, () => this.isBusy)];
+    this.#followers = [...(options.followers ?? []), ...keepWarm];
     this.#promptRunner = new PromptRunner({
       ...{ parts: this.#parts, compaction: this.#compaction },
       onEnd: (messages, result) => this.#follow({ messages, result }),
@@ -254,8 +258,8 @@ export class Agent {
     await this.#activity.idle();
     await events.notify("session_shutdown", event);
     abortGrace.reset();
-    for (const follower of this.#options.followers ?? []) await follower.close();
-    this.#options.onClose?.();
+    for (const follower of this.#followers) await follower.close();
+    this.#onClose?.();
     this.session.close();
   }
 
@@ -294,7 +298,7 @@ export class Agent {
   }
 
   #follow(run: Parameters<RunFollower["runEnded"]>[0]): void {
-    for (const follower of this.#options.followers ?? []) {
+    for (const follower of this.#followers) {
       try {
         follower.runEnded(run);
       } catch (error) {

@@ -70,6 +70,26 @@ const settingsObject = z.strictObject({
       }),
     })
     .prefault({}),
+  cache: z
+    .strictObject({
+      keepWarm: z
+        .strictObject({
+          enabled: z.boolean().default(false).meta({
+            description:
+              "While you pause, read the provider's cache before it expires, if that costs less than a rewrite.",
+          }),
+          maxMinutes: count
+            .default(30)
+            .meta({ description: "Longest pause, in minutes, in which the cache is kept warm." }),
+          maxUsd: z
+            .number()
+            .min(0)
+            .default(0.5)
+            .meta({ description: "Maximum cost of keeping the cache warm in one pause, in US dollars." }),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
   titles: z.boolean().default(true).meta({ description: "Name sessions after the first answer." }),
   index: z
     .strictObject({

@@ -71,6 +71,8 @@ export interface ScriptedAgentOptions extends Partial<Omit<AgentOptions, "settin
   turn: Play | readonly ScenarioAnswer[];
   summary?: Play | readonly ScenarioAnswer[];
   settings?: Record<string, unknown>;
+  /** Answers to other requests. Default: none are expected. */
+  extension?: Play;
   /** Overrides the compaction preset's policy. */
   policy?: Partial<CompactionPolicy>;
   /** The timer for slow handlers. */
@@ -87,12 +89,16 @@ export interface ScriptedAgent {
   /** Requests as they went out, by purpose. */
   turns: ProviderCall[];
   summaries: ProviderCall[];
+  others: ProviderCall[];
 }
 
 /** An agent whose model's words are written down beforehand, and all that it was asked. */
 export function scriptedAgent({
   turn,
   summary: summaries,
+  extension = () => {
+    throw new Error("An unexpected request.");
+  },
   policy,
   setTimer,
   ...options
@@ -100,12 +106,12 @@ export function scriptedAgent({
   const session = options.session ?? createSession({ cwd: "/project" });
   const notices: AgentNotice[] = [];
   const handlerNotices: LifecycleNotice[] = [];
-  const asked: Record<string, ProviderCall[]> = { turn: [], summary: [], title: [] };
-  const plays = { turn: playOf(turn), summary: playOf(summaries ?? (() => summary)) };
+  const asked: Record<string, ProviderCall[]> = { turn: [], summary: [], title: [], extension: [] };
+  const plays = { turn: playOf(turn), summary: playOf(summaries ?? (() => summary)), extension };
   const provider = scriptedProvider((call) => {
     const { purpose } = call;
     asked[purpose]!.push(call);
-    return plays[purpose as "turn" | "summary"](call, asked[purpose]!.length);
+    return plays[purpose as keyof typeof plays](call, asked[purpose]!.length);
   });
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
@@ -134,6 +140,7 @@ export function scriptedAgent({
     handlerNotices,
     turns: asked.turn!,
     summaries: asked.summary!,
+    others: asked.extension!,
   };
 }
 

@@ -10,7 +10,7 @@ const chars = z.number().int().min(100);
 const thresholdSchema = z.strictObject({
   rule: compactionValues.rule.default("reserve").meta({
     description:
-      "Decides when the context is full: by a free reserve, a percentage of the window, a size, or the model's output limit.",
+      "Decides when the context is full: by a free reserve, a percentage, a size, or the model's output limit.",
   }),
   reserveTokens: compactionValues.reserveTokens.default(16_384).meta({
     description: "Tokens that stay free for the answer; at most a quarter of a small window.",
@@ -103,8 +103,7 @@ const parts = {
 };
 
 const models = z.record(z.string().min(1), modelCompactionSchema).default({}).meta({
-  description:
-    "The settings threshold, economy and keepRecentTokens for some models, by provider/id; * matches any text, and later entries override earlier ones.",
+  description: "Own threshold, economy and keepRecentTokens of models that match a name like anthropic/*.",
 });
 
 const presetSettingsSchema = z.strictObject({ ...switches, ...parts });

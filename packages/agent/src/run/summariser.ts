@@ -217,7 +217,7 @@ function isUsableSummary({ stopReason, text, overflow }: SummaryAnswer): boolean
 }
 
 /** A turn request with a good answer. */
-interface AnsweredRequest {
+export interface AnsweredRequest {
   /** As sent. */
   request: ModelRequest;
   answer: AssistantMessage;
@@ -237,6 +237,10 @@ interface WarmRequest extends AnsweredRequest {
  */
 export class PromptCache {
   #latest: AnsweredRequest | undefined;
+
+  get latest(): AnsweredRequest | undefined {
+    return this.#latest;
+  }
 
   /** Called after each good answer of a turn, with the request as the model client got it. */
   remember(latest: AnsweredRequest): void {
