@@ -1,5 +1,5 @@
 import { type CompactionSettingsInput, compactionSettings } from "@bonsai-agent/compaction";
-import type { Message, ModelPrices } from "@bonsai-agent/messages";
+import { CostSum, type Message, type ModelPrices } from "@bonsai-agent/messages";
 import type { BenchTable } from "@bonsai-agent/testkit";
 import { recordedMessages, workdayMessages } from "../../compaction/bench/day-messages.ts";
 import type { Recording } from "../src/recording.ts";
@@ -95,7 +95,7 @@ export default async function bench(): Promise<BenchTable[]> {
 }
 
 function recordingOf(messages: readonly Message[], countRatio: number): Recording {
-  const recorded = { requests: 0, sentTokens: 0, usd: 0, uncounted: 0, compactions: 0 };
+  const recorded = { requests: 0, sentTokens: 0, cost: new CostSum(), highestTokens: 0, compactions: 0 };
   return { messages, model: undefined, fixedTokens: FIXED_TOKENS, countRatio, recorded };
 }
 

@@ -29,6 +29,8 @@ const MILLION = 1_000_000;
 /** Tokens of a summary request without the conversation, and maximum tokens of a usual summary. */
 const INSTRUCTION_TOKENS = 1_000;
 const SUMMARY_TOKENS = 2_000;
+/** Output of a call that fetches lost content. */
+const CALL_TOKENS = 100;
 
 /** Counts the cost of requests at a provider with a prompt cache. Owner of the bill and of the cached prefix. */
 export class Bill {
@@ -36,6 +38,8 @@ export class Bill {
   requestsUsd = 0;
   readonly tokens = noTokens();
   readonly summaries: SummariesBill = { requests: 0, usd: 0, tokens: noTokens() };
+  /** Cost of the calls that fetch lost content. */
+  lossesUsd = 0;
   readonly #options: BillOptions;
   #prefix: readonly Message[] = [];
   #atMs = Number.NEGATIVE_INFINITY;
@@ -46,18 +50,26 @@ export class Bill {
 
   /** Tokens of a request with these messages, prompt and tools included. */
   size(sent: readonly Message[]): number {
-    return sent.reduce((total, message) => total + this.#tokens(message), this.#options.fixedTokens);
+    return sent.reduce((total, message) => total + this.tokensOf(message), this.#options.fixedTokens);
   }
 
   /** Adds a request with these messages and its answer. @returns its tokens */
   request(sent: readonly Message[], answer: Message, nowMs: number): ClassTokens {
     const { cached, all } = this.#count(sent, nowMs);
-    const tokens = this.#classed(cached, all, this.#tokens(answer));
+    const tokens = this.#classed(cached, all, this.tokensOf(answer));
     add(this.tokens, tokens);
     this.requestsUsd += usdOf(tokens, this.#options.prices);
     this.#prefix = sent;
     this.#atMs = nowMs;
     return tokens;
+  }
+
+  /** Adds a call that fetches lost content before the next request: a request with these messages, and its result. */
+  fetch(sent: readonly Message[], resultTokens: number, nowMs: number): void {
+    const { cached, all } = this.#count(sent, nowMs);
+    this.lossesUsd += usdOf(this.#classed(cached, all + resultTokens, CALL_TOKENS), this.#options.prices);
+    this.#prefix = sent;
+    this.#atMs = nowMs;
   }
 
   /**
@@ -96,7 +108,8 @@ export class Bill {
     return { cached: cached < cacheRules.minimumTokens ? 0 : cached, all };
   }
 
-  #tokens(message: Message): number {
+  /** Tokens of one message. */
+  tokensOf(message: Message): number {
     const tokens = counted.get(message) ?? tokenEstimator.message(message);
     counted.set(message, tokens);
     return Math.round(tokens * this.#options.countRatio);

@@ -1,14 +1,16 @@
 import { createHash } from "node:crypto";
 import { costPhrase } from "@bonsai-agent/messages";
-import { count, counted, duration, usdText } from "@bonsai-agent/messages/numbers";
+import { count, counted, usdText } from "@bonsai-agent/messages/numbers";
 import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
+import { headline, labColumns, runNotes, tableRows } from "./table.ts";
 
 /**
  * A run as one HTML file: its table, and for each policy a chart of the context over the longest day. It has no scripts and
  * loads nothing.
  */
 export function labHtml(run: LabRun): string {
-  const { sessions, recorded, policies } = run;
+  const { sessions, recorded } = run;
+  const policies = tableRows(run.policies);
   const title = `${counted(sessions, "session")} replayed`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -19,6 +21,7 @@ export function labHtml(run: LabRun): string {
 <style>${STYLE}</style></head>
 <body><main>
 <h1>${escaped(title)}</h1>
+<p>${escaped(headline(run))}</p>
 <p>Recorded: ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")}, ${costPhrase(recorded)}.</p>
 ${runNotes(run)
   .map((text) => `<p>${escaped(text)}</p>`)
@@ -36,82 +39,6 @@ ${labColumns.map(({ name, meaning }) => `<dt>${name}</dt><dd>${meaning}</dd>`).j
 </main></body></html>
 `;
 }
-
-/** Sentences about the limits of a replay: assumed prices, requests above the window, and cost that it does not include. */
-export function runNotes({ assumed, policies, recorded: { missed, usd } }: LabRun): string[] {
-  const tooLarge = policies.flatMap((each) =>
-    each.tooLarge > 0 ? [`${each.policy} ${count(each.tooLarge)}`] : [],
-  );
-  const money = usd > 0 ? `about ${usdText(missed.usd)}` : "a part";
-  return [
-    assumed.length > 0 &&
-      `The prices or the window of ${assumed.join(", ")} are unknown. The replay uses those of an average model. Set the prices in models.json and the window with --window.`,
-    tooLarge.length > 0 &&
-      `Requests larger than the window, which a provider would reject: ${tooLarge.join(", ")}.`,
-    missed.requests > 0 &&
-      `The provider dropped a cached prefix too early (${counted(missed.requests, "time")}). This caused ${money} of the recorded cost. Replays do not include it.`,
-  ].filter((note) => note !== false);
-}
-
-interface Column {
-  name: string;
-  meaning: string;
-  cell: (result: PolicyResult) => string;
-}
-
-/** The columns of a table of policies, after the policy's name. */
-export const labColumns: readonly Column[] = [
-  {
-    name: "Cost",
-    meaning: "Cost of all requests, including summaries, with cache discounts.",
-    cell: ({ usd }) => usdText(usd),
-  },
-  {
-    name: "Summaries",
-    meaning: "The part of the cost for summaries.",
-    cell: ({ summaries }) => usdText(summaries.usd),
-  },
-  {
-    name: "Compactions",
-    meaning: "Compactions at the threshold, at the economy size, and after an overflow.",
-    cell: (result) => String(compactionCount(result)),
-  },
-  {
-    name: "Masked",
-    meaning: "Number of times that Bonsai only masked and did not compact.",
-    cell: ({ masks }) => String(masks),
-  },
-  {
-    name: "Highest",
-    meaning: "Tokens of the largest request.",
-    cell: ({ highestTokens }) => count(highestTokens),
-  },
-  {
-    name: "Waited",
-    meaning: "Seconds that the user would have waited for summaries.",
-    cell: ({ waitedSeconds }) => duration(waitedSeconds * 1_000),
-  },
-  {
-    name: "Needed",
-    meaning: "Share of the facts used later that the model still sees right after a compaction.",
-    cell: ({ neededAfter }) => share(neededAfter),
-  },
-  {
-    name: "Overall",
-    meaning: "The same share, measured at requests spread evenly over the session.",
-    cell: ({ neededAlong }) => share(neededAlong),
-  },
-  {
-    name: "Words",
-    meaning: "Share of your own words that the model still sees after a compaction.",
-    cell: ({ wordsKept }) => share(wordsKept),
-  },
-  {
-    name: "Rereads",
-    meaning: "Files that the agent had to read again because their content had left the context.",
-    cell: ({ readAgain }) => String(readAgain),
-  },
-];
 
 function tableHtml(policies: readonly PolicyResult[]): string {
   const rows = policies.map(
@@ -152,10 +79,6 @@ function lineOf(values: readonly number[], most: number): string {
     return `${((step * SIZE.width) / Math.max(1, steps - 1)).toFixed(1)} ${y.toFixed(1)}`;
   });
   return points.length === 0 ? "" : `M${points.join("L")}`;
-}
-
-function share(value: number | null): string {
-  return value === null ? "–" : value.toFixed(2);
 }
 
 function escaped(text: string): string {

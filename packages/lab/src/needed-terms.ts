@@ -56,7 +56,8 @@ export function visibleTexts(messages: readonly Message[]): string {
   return messages.map(visibleText).join("\n");
 }
 
-function visibleText(message: Message): string {
+/** The text of a message that a model sees. */
+export function visibleText(message: Message): string {
   if (message.role !== "assistant") return messageText(message);
   const parts = callsIn(message).map((call) => `${call.name} ${JSON.stringify(call.arguments)}`);
   return [messageText(message), ...parts].join("\n");

@@ -2,6 +2,8 @@ import { manifestOf, readContext } from "@bonsai-agent/compaction";
 import {
   type CacheRules,
   type Calibration,
+  CostSum,
+  emptyUsage,
   inputTokens,
   isRecord,
   type Message,
@@ -18,7 +20,7 @@ export interface Recording {
   messages: readonly Message[];
   /** `provider/model` of the latest answer, if any. */
   model: string | undefined;
-  /** The model's window in tokens, if a compaction recorded it. */
+  /** The window in tokens: as a compaction recorded it, or as the largest request before a compaction shows it. */
   windowTokens?: number | undefined;
   /** Tokens of system prompt and tools, learned from the recorded usage. 0 if unknown. */
   fixedTokens: number;
@@ -35,10 +37,10 @@ export interface RecordedTotals {
   requests: number;
   /** All sent tokens, cached or not, without summary requests. */
   sentTokens: number;
-  /** Known cost of answers and summaries. */
-  usd: number;
-  /** Number of answers and summaries whose tokens the server did not fully count. */
-  uncounted: number;
+  /** Cost of answers and summaries. */
+  cost: CostSum;
+  /** Tokens of the largest request. */
+  highestTokens: number;
   compactions: number;
 }
 
@@ -48,23 +50,39 @@ export function recordingOf(session: Session, leafId: string | null = session.le
   const { messages, compactions, changes } = spokenOn(path);
   const answers = messages.filter((message) => message.role === "assistant");
   const learned = readContext({ session, leafId }).calibration();
+  const sent = answers.map(({ usage }) => (usage === undefined ? 0 : inputTokens(usage)));
+  const highestTokens = sent.reduce((highest, tokens) => Math.max(highest, tokens), 0);
   return {
     messages,
     changes,
     model: path.map((entry) => answeringModel(entry)).findLast((model) => model !== undefined),
-    windowTokens: path.map(windowOf).findLast((tokens) => tokens !== undefined),
+    windowTokens:
+      path.map(windowOf).findLast((tokens) => tokens !== undefined) ??
+      (compactions.length > 0 && highestTokens > 0 ? highestTokens + RESERVE_TOKENS : undefined),
     fixedTokens: fixedTokensOf(messages, learned),
     countRatio: learned?.ratio ?? 1,
     recorded: {
       requests: answers.length,
-      sentTokens: sumOf(answers.map(({ usage }) => (usage === undefined ? 0 : inputTokens(usage)))),
-      usd: sumOf(answers.map(({ usage }) => usage?.cost?.total ?? 0)) + sumOf(compactions.map(summaryUsd)),
-      uncounted: [...answers.map(answerUsage), ...compactions.map(({ usage }) => usage)].filter(
-        (usage) => usage?.isUncounted === true,
-      ).length,
+      sentTokens: sumOf(sent),
+      cost: costOf(answers, compactions),
+      highestTokens,
       compactions: compactions.length,
     },
   };
+}
+
+/** The usual reserve, in tokens: agents compact this far below their window. */
+const RESERVE_TOKENS = 16_384;
+
+function costOf(answers: readonly Answer[], compactions: readonly CompactionEntry[]): CostSum {
+  const sum = new CostSum();
+  for (const answer of answers) sum.add(answerUsage(answer));
+  for (const entry of compactions) {
+    const { cost, ...usage } = entry.usage ?? emptyUsage();
+    const usd = Number(manifestOf(entry)?.costUsd ?? cost?.total) || 0;
+    sum.add({ ...usage, cost: { ...emptyUsage().cost, total: usd } });
+  }
+  return sum;
 }
 
 /** The learned tokens of system prompt and tools, bounded by the first request, whose messages are all known. */
@@ -103,11 +121,6 @@ function spoken(entry: Entry): Message | undefined {
   // A failed request was repeated, and the valid answer follows.
   const isVoid = message?.role === "assistant" && ["error", "aborted"].includes(message.stopReason);
   return isVoid ? undefined : message;
-}
-
-/** US dollars; 0 if unknown. */
-function summaryUsd(entry: CompactionEntry): number {
-  return Number(manifestOf(entry)?.costUsd ?? entry.usage?.cost?.total) || 0;
 }
 
 function sumOf(values: readonly number[]): number {

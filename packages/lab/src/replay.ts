@@ -4,11 +4,9 @@ import {
   type CompactionReason,
   type CompactionSettings,
 } from "@bonsai-agent/compaction";
-import { FileOperationCounter } from "@bonsai-agent/compaction/host";
 import {
   type AssistantMessage,
   type CacheRules,
-  callsIn,
   emptyUsage,
   type Message,
   type ModelPrices,
@@ -17,7 +15,8 @@ import {
 } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { Bill, type ClassTokens, type SummariesBill } from "./bill.ts";
-import { neededTerms, visibleTexts } from "./needed-terms.ts";
+import { visibleText } from "./needed-terms.ts";
+import { RecordedUses } from "./recorded-uses.ts";
 import type { Recording } from "./recording.ts";
 import { ReplayedSummariser } from "./summaries.ts";
 
@@ -49,7 +48,7 @@ export interface Replay {
   context: number[];
   /** Tokens of the agent's own requests. */
   tokens: ClassTokens;
-  /** Cost of all requests. */
+  /** Cost of all requests, with summaries and losses. */
   usd: number;
   /** The part of the cost for summaries. */
   summaries: SummariesBill;
@@ -58,6 +57,10 @@ export interface Replay {
   neededAlong: number[];
   /** Repeated reads of files whose earlier result was no longer in view. */
   readAgain: number;
+  /** Recalls of needed terms that were nowhere in view. */
+  recalls: number;
+  /** The part of the cost for these reads and recalls. */
+  lossesUsd: number;
   /** Share of the earlier user messages that are in view after each compaction. */
   wordsKept: number[];
   /** Requests above the window after everything was tried. */
@@ -66,13 +69,21 @@ export interface Replay {
   waitedMs: number;
 }
 
+/** Usual size of a recall's answer. */
+const RECALL_TOKENS = 1_000;
 /** Number of requests at which the needed terms are counted. */
 const PLACES = 10;
 const SUMMARY_MS = 25_000;
 
 /**
- * Replays a recording request by request, with the real compaction flow: counts what the policy would have sent at each
- * recorded answer. The agent's actions stay as recorded. A request above the window is refused, as by a provider.
+ * Replays a recording request by request, with the real compaction flow. The agent's actions stay as recorded. A request
+ * above the window is refused, as by a provider.
+ *
+ * The model of costs: each recorded answer pays for the messages in view, by the provider's prices and cache rules. A
+ * summary is one more request. A lost message has a price, too. If the recording reads a file again and the earlier
+ * result is no longer in view, the replay pays one more request with that result. If the recording uses a term of an
+ * earlier message and no message in view contains it, the replay pays one more request with a recall's answer. The answer
+ * stays in view until the next compaction. The user does not wait for these requests in the reported time.
  * @throws the signal's reason after an abort
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
@@ -91,11 +102,15 @@ class Player {
   readonly #bill: Bill;
   readonly #controller: CompactionController;
   readonly #slow: ReplayedSummariser;
-  /** The call that read each file last. */
-  readonly #read = new Map<string, string>();
-  readonly #replay: Omit<Replay, "tokens" | "usd" | "summaries">;
+  readonly #uses: RecordedUses;
+  /** Index of the recorded message of each entry. */
+  readonly #places = new Map<string, number>();
+  /** Terms that a recall brought back since the latest compaction. */
+  readonly #recalled = new Set<string>();
+  readonly #replay: Omit<Replay, "tokens" | "usd" | "lossesUsd" | "summaries">;
   readonly #answers: number;
-  #appended = 0;
+  /** Index of the latest answer. */
+  #answeredAt = -1;
   readonly #clock: RecordedClock;
 
   constructor(options: ReplayOptions) {
@@ -103,6 +118,7 @@ class Player {
     const { fixedTokens, countRatio, messages } = recording;
     const { summaryMs = SUMMARY_MS } = options;
     this.#options = options;
+    this.#uses = usesOf(recording);
     this.#clock = new RecordedClock(options.restMs ?? 0);
     this.#answers = messages.filter(({ role }) => role === "assistant").length;
     this.#bill = new Bill({ prices, cacheRules, fixedTokens, countRatio });
@@ -117,7 +133,7 @@ class Player {
     });
     this.#replay = {
       ...{ requests: 0, masks: 0, compactions: {}, context: [], neededAfter: [], neededAlong: [] },
-      ...{ readAgain: 0, wordsKept: [], tooLarge: 0, waitedMs: 0 },
+      ...{ readAgain: 0, recalls: 0, wordsKept: [], tooLarge: 0, waitedMs: 0 },
     };
   }
 
@@ -126,9 +142,11 @@ class Player {
     if (recorded.role === "user") this.#controller.userMessageArrived();
     this.#clock.advance(recorded);
     await this.#slow.release(this.#clock.nowMs);
-    const message = { ...recorded, timestamp: this.#clock.nowMs };
+    const { nowMs } = this.#clock;
+    // The same object keeps its estimates for the next replay.
+    const message = recorded.timestamp === nowMs ? recorded : { ...recorded, timestamp: nowMs };
     if (message.role !== "assistant") {
-      this.#append(message);
+      this.#append(message, at);
       return;
     }
     const site = messages[at - 1]?.role === "toolResult" ? "betweenTools" : "beforePrompt";
@@ -146,8 +164,8 @@ class Player {
   }
 
   result(): Replay {
-    const { tokens, requestsUsd, summaries } = this.#bill;
-    return { ...this.#replay, tokens, usd: requestsUsd + summaries.usd, summaries };
+    const { tokens, requestsUsd, summaries, lossesUsd } = this.#bill;
+    return { ...this.#replay, tokens, usd: requestsUsd + summaries.usd + lossesUsd, lossesUsd, summaries };
   }
 
   /** Compacts after a refusal by the provider, which costs nothing. */
@@ -166,6 +184,7 @@ class Player {
     const { status, reason } = await look;
     if (status === "masked") this.#replay.masks += 1;
     if (status !== "compacted") return;
+    this.#recalled.clear();
     this.#replay.compactions[reason] = (this.#replay.compactions[reason] ?? 0) + 1;
     this.#replay.neededAfter.push(...this.#needed(at));
     this.#replay.wordsKept.push(...this.#wordsKept(at));
@@ -173,11 +192,12 @@ class Player {
 
   #answer(recorded: AssistantMessage, at: number): void {
     const replay = this.#replay;
-    this.#countReads(recorded);
+    this.#fetchLosses(at);
     const tokens = this.#bill.request(this.#inView(), recorded, this.#clock.nowMs);
     const sent = tokens.input + tokens.cacheRead + tokens.cacheWrite;
     const usage = { ...emptyUsage(), ...tokens, totalTokens: sent + tokens.output };
-    this.#append({ ...recorded, stopReason: "stop", usage });
+    this.#append({ ...recorded, stopReason: "stop", usage }, at);
+    this.#answeredAt = at;
     this.#controller.answerArrived();
     replay.requests += 1;
     replay.context.push(sent);
@@ -185,59 +205,88 @@ class Player {
       replay.neededAlong.push(...this.#needed(at));
   }
 
-  #append(message: Message): void {
+  #append(message: Message, at: number): void {
     // Summaries contain ids. Fixed ids make every replay cost the same.
-    this.#appended += 1;
-    const id = Math.imul(this.#appended, ID_STEP) >>> 0;
-    const draft = {
-      type: "message",
-      id: id.toString(16).padStart(8, "0"),
-      message: message as never,
-    } as const;
-    this.#session.append(draft);
+    const id = (Math.imul(at + 1, ID_STEP) >>> 0).toString(16).padStart(8, "0");
+    this.#places.set(id, at);
+    this.#session.append({ type: "message", id, message: message as never });
   }
 
   #inView(): Message[] {
     return this.#session.projection().items.map(({ message }) => message);
   }
 
+  /** The recorded messages in view, and the texts of the other ones: summaries and shortened messages. */
+  #sight(): Sight {
+    const sight: Sight = { places: new Set(), texts: [] };
+    for (const { entryId, edit, message } of this.#session.projection().items) {
+      const at = edit === undefined ? this.#places.get(entryId) : undefined;
+      if (at !== undefined) sight.places.add(at);
+      else sight.texts.push(visibleText(message));
+    }
+    return sight;
+  }
+
+  #isSeen(term: string, { places, texts }: Sight, before = Number.POSITIVE_INFINITY): boolean {
+    return (
+      this.#uses.places(term).some((at) => at < before && places.has(at)) ||
+      texts.some((text) => text.includes(term))
+    );
+  }
+
   #needed(at: number): number[] {
-    const { messages } = this.#options.recording;
-    const terms = neededTerms(visibleTexts(messages.slice(0, at)), messages.slice(at));
+    const terms = this.#uses.neededFrom(at);
     if (terms.length === 0) return [];
-    const shown = visibleTexts(this.#inView());
-    return [terms.filter((term) => shown.includes(term)).length / terms.length];
+    const sight = this.#sight();
+    return [terms.filter((term) => this.#isSeen(term, sight)).length / terms.length];
   }
 
   #wordsKept(at: number): number[] {
-    const said = this.#options.recording.messages.slice(0, at).filter(({ role }) => role === "user");
-    const texts = said.map((message) => messageText(message).trim().slice(0, WORDS_CHARS)).filter(Boolean);
-    if (texts.length === 0) return [];
-    const shown = visibleTexts(this.#inView());
-    return [texts.filter((text) => shown.includes(text)).length / texts.length];
+    const { messages } = this.#options.recording;
+    const { places, texts } = this.#sight();
+    const said = messages.slice(0, at).flatMap((message, place) => {
+      const text = message.role === "user" ? messageText(message).trim().slice(0, WORDS_CHARS) : "";
+      return text === "" ? [] : [{ text, place }];
+    });
+    if (said.length === 0) return [];
+    const isShown = ({ text, place }: (typeof said)[number]) =>
+      places.has(place) || texts.some((shown) => shown.includes(text));
+    return [said.filter(isShown).length / said.length];
   }
 
-  /** Counts reads of files whose earlier result is no longer in view. */
-  #countReads(answer: AssistantMessage): void {
-    const calls = callsIn(answer).flatMap((call) => {
-      const counter = new FileOperationCounter();
-      counter.add({ ...answer, content: [call] });
-      return counter.operations().read.map((file) => ({ file, id: call.id }));
-    });
-    if (calls.length === 0) return;
-    const shown = new Set(
-      this.#session
-        .projection()
-        .items.flatMap(({ message, edit }) =>
-          message.role === "toolResult" && edit === undefined ? [message.toolCallId] : [],
-        ),
-    );
-    for (const { file, id } of calls) {
-      const earlier = this.#read.get(file);
-      if (earlier !== undefined && !shown.has(earlier)) this.#replay.readAgain += 1;
-      this.#read.set(file, id);
+  /** Pays for the content that an answer, and the messages since the one before it, use from outside the view. */
+  #fetchLosses(at: number): void {
+    const from = this.#answeredAt + 1;
+    const uses = this.#uses;
+    const sight = this.#sight();
+    const fetch = (tokens: number) => this.#bill.fetch(this.#inView(), tokens, this.#clock.nowMs);
+    for (const { earlier, result } of uses.repeatedReads[at]!) {
+      if (sight.places.has(earlier)) continue;
+      this.#replay.readAgain += 1;
+      fetch(this.#bill.tokensOf(this.#options.recording.messages[result]!));
     }
+    for (let use = from; use <= at; use += 1)
+      for (const term of uses.terms[use]!) {
+        if (this.#recalled.has(term) || this.#isSeen(term, sight, use)) continue;
+        this.#recalled.add(term);
+        this.#replay.recalls += 1;
+        fetch(RECALL_TOKENS);
+      }
   }
+}
+
+interface Sight {
+  places: Set<number>;
+  texts: string[];
+}
+
+/** Keeps the uses of a recording, because several policies replay it. */
+const knownUses = new WeakMap<Recording, RecordedUses>();
+
+function usesOf(recording: Recording): RecordedUses {
+  const uses = knownUses.get(recording) ?? new RecordedUses(recording.messages);
+  knownUses.set(recording, uses);
+  return uses;
 }
 
 /** Odd, so that no id repeats. */

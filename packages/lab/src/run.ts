@@ -1,4 +1,4 @@
-import type { KnownCost } from "@bonsai-agent/messages";
+import { CostSum, type KnownCost } from "@bonsai-agent/messages";
 import { add, noTokens } from "./bill.ts";
 import type { Policy } from "./policies.ts";
 import { type MissedPrefixes, missedPrefixes, type RecordedTotals } from "./recording.ts";
@@ -15,13 +15,24 @@ export type Day = Omit<ReplayOptions, "settings"> &
 export interface LabRun {
   sessions: number;
   /** The recorded totals. `missed`: cost that no replay includes. */
-  recorded: RecordedTotals & Pick<KnownCost, "certainty"> & { missed: MissedPrefixes };
+  recorded: Omit<RecordedTotals, "cost"> & KnownCost & { missed: MissedPrefixes };
   /** Models with unknown prices or window. The replay uses those of an average model. */
   assumed: string[];
+  /** Windows of the replays that no request of their recordings came near, in tokens. */
+  unreachedWindows: number[];
   policies: PolicyResult[];
 }
 
-type Summed = "requests" | "masks" | "tokens" | "usd" | "summaries" | "readAgain" | "tooLarge";
+type Summed =
+  | "requests"
+  | "masks"
+  | "tokens"
+  | "usd"
+  | "summaries"
+  | "readAgain"
+  | "recalls"
+  | "lossesUsd"
+  | "tooLarge";
 
 /** The outcome of all days under one policy: sums of its replays. */
 export interface PolicyResult extends Pick<Replay, Summed> {
@@ -40,34 +51,54 @@ export interface PolicyResult extends Pick<Replay, Summed> {
   context: number[];
 }
 
+interface PlayOptions {
+  days: readonly Day[];
+  policies: readonly Policy[];
+  /** Called with the finished share, 0 to 1. */
+  onProgress?: (share: number) => void;
+  signal?: AbortSignal;
+}
+
 /** Replays all days under each policy. @throws the signal's reason after an abort */
-export async function playPolicies(
-  days: readonly Day[],
-  policies: readonly Policy[],
-  signal?: AbortSignal,
-): Promise<LabRun> {
+export async function playPolicies({ days, policies, onProgress, signal }: PlayOptions): Promise<LabRun> {
   const results: PolicyResult[] = [];
   for (const { name, settings } of policies) {
     const replays: Replay[] = [];
-    for (const day of days) replays.push(await replay({ ...day, settings, signal }));
+    for (const day of days) {
+      replays.push(await replay({ ...day, settings, signal }));
+      onProgress?.((results.length + replays.length / days.length) / policies.length);
+    }
     results.push(resultOf(name, replays));
   }
-  const assumed = [...new Set(days.flatMap((day) => day.assumed ?? []))];
-  return { sessions: days.length, recorded: recordedOf(days), assumed, policies: results };
+  return {
+    sessions: days.length,
+    recorded: recordedOf(days),
+    assumed: [...new Set(days.flatMap((day) => day.assumed ?? []))],
+    unreachedWindows: [...new Set(days.filter(isUnreached).map(({ windowTokens }) => windowTokens))],
+    policies: results,
+  };
+}
+
+/** Share of the window from which a recording counts as having reached it. */
+const REACHED_SHARE = 0.8;
+
+function isUnreached({ recording: { recorded }, windowTokens }: Day): boolean {
+  return recorded.highestTokens < windowTokens * REACHED_SHARE;
 }
 
 function recordedOf(days: readonly Day[]): LabRun["recorded"] {
-  const total = { requests: 0, sentTokens: 0, usd: 0, uncounted: 0, compactions: 0 };
+  const total = { requests: 0, sentTokens: 0, compactions: 0, highestTokens: 0 };
+  const cost = new CostSum();
   const missed = { requests: 0, tokens: 0, usd: 0 };
   for (const day of days) {
     const { recorded } = day.recording;
-    for (const name of ["requests", "sentTokens", "usd", "uncounted", "compactions"] as const)
-      total[name] += recorded[name];
+    for (const name of ["requests", "sentTokens", "compactions"] as const) total[name] += recorded[name];
+    total.highestTokens = Math.max(total.highestTokens, recorded.highestTokens);
+    cost.addSum(recorded.cost);
     const own = missedPrefixes(day.recording, day);
     for (const name of ["requests", "tokens", "usd"] as const) missed[name] += own[name];
   }
-  const certainty = total.uncounted === 0 ? "known" : total.usd > 0 ? "atLeast" : "unknown";
-  return { ...total, certainty, missed };
+  return { ...total, ...cost.cost(), missed };
 }
 
 function resultOf(policy: string, replays: readonly Replay[]): PolicyResult {
@@ -99,6 +130,8 @@ function resultOf(policy: string, replays: readonly Replay[]): PolicyResult {
     neededAlong: mean(replays.flatMap(({ neededAlong }) => neededAlong)),
     wordsKept: mean(replays.flatMap(({ wordsKept }) => wordsKept)),
     readAgain: sum(({ readAgain }) => readAgain),
+    recalls: sum(({ recalls }) => recalls),
+    lossesUsd: sum(({ lossesUsd }) => lossesUsd),
     tooLarge: sum(({ tooLarge }) => tooLarge),
     waitedSeconds: Math.round(sum(({ waitedMs }) => waitedMs) / 1_000),
     context: [...replays].sort((a, b) => b.context.length - a.context.length)[0]?.context ?? [],

@@ -14,46 +14,47 @@ interface SearchOptions {
   baseline: Policy;
   /** Number of random settings to try. Default 32. */
   tried?: number;
-  /** Accepted loss of needed terms in view, 0 to 1. Default 0.02. */
-  loss?: number;
   /** Seed of the random settings. Default 1. */
   seed?: number;
+  /** Called with the finished share, 0 to 1. */
+  onProgress?: (share: number) => void;
+  signal?: AbortSignal;
 }
 
 export interface Tuned {
   /** The settings to write; empty if none were better. */
   settings: CompactionSettingsInput;
-  name: string;
   /** Number of days for training and for the test. */
   trained: number;
   tested: number;
-  /** Saved share of the cost on each test day against the baseline; below 0 for a higher cost. */
-  savings: number[];
-  /** Mean share of needed terms in view on the test days. */
-  needed: { baseline: number; tuned: number };
+  /** The current and the best settings on the test days. */
+  before: TestedPolicy;
+  after: TestedPolicy;
   /** False if nothing was better on the test days. */
   isBetter: boolean;
-  /** All presets on the test days. */
+  /** All presets, and `bonsai+auto`, on the test days. */
   presets: TestedPolicy[];
 }
 
-/** A policy's savings on the test days, and its share of needed terms in view. */
+/** A policy on the test days: its savings, its share of needed terms in view, and its waiting time. */
 export interface TestedPolicy {
   name: string;
+  /** Total cost, with losses. */
+  usd: number;
   savings: number[];
   needed: number;
+  waitedSeconds: number;
 }
 
 const TRIED = 32;
-const LOSS = 0.02;
 
 /**
- * Searches for better settings by successive halving: all candidates on the longest day, the better half on twice as many
- * days, and so on. Then compares the best with the baseline on the test days.
- * @throws BonsaiError `tune_needs_days`
+ * Searches for the settings with the lowest total cost by successive halving: all candidates on the longest day, the
+ * better half on twice as many days, and so on. Then compares the best with the baseline on the test days.
+ * @throws BonsaiError `tune_needs_days`; the signal's reason after an abort
  */
 export async function searchSettings(options: SearchOptions): Promise<Tuned> {
-  const { baseline, tried = TRIED, loss = LOSS, seed = 1 } = options;
+  const { baseline, tried = TRIED, seed = 1, onProgress, signal } = options;
   const days = eachOnce(options.days);
   if (days.length < 2)
     throw new BonsaiError({
@@ -64,28 +65,48 @@ export async function searchSettings(options: SearchOptions): Promise<Tuned> {
   // The longest first: on a short day all policies are equal, and chance would choose.
   const train = days.filter((_, at) => at % 2 === 0).sort((a, b) => lengthOf(b) - lengthOf(a));
   const test = days.filter((_, at) => at % 2 === 1);
-  const played = new PlayedDays(baseline, loss);
   let candidates = [...usualPolicies(), ...drawn(tried, seed)];
-  for (let count = 1; candidates.length > 1; count = Math.min(train.length, count * 2)) {
+  const rounds = roundsOf(candidates.length, train);
+  const shown = [...Object.keys(compactionPresets), "bonsai+auto"].map(policyNamed);
+  const steps = rounds.reduce((sum, { count, days }) => sum + (count + 1) * messagesIn(days), 0);
+  const played = new PlayedDays({
+    ...{ baseline, signal, onProgress },
+    steps: steps + (shown.length + 2) * messagesIn(test),
+  });
+  for (const { days } of rounds) {
     const scored: Array<{ candidate: Policy; score: number }> = [];
     for (const candidate of candidates)
-      scored.push({ candidate, score: await played.score(candidate, train.slice(0, count)) });
+      scored.push({ candidate, score: await played.score(candidate, days) });
     scored.sort((a, b) => a.score - b.score);
     candidates = scored.slice(0, Math.floor(scored.length / 2)).map(({ candidate }) => candidate);
   }
   const best = candidates[0]!;
-  const { savings, needed: tuned } = await played.compare(best, test);
-  const { needed: now } = await played.compare(baseline, test);
+  const after = await played.compare(best, test);
+  const before = await played.compare(baseline, test);
   const presets: TestedPolicy[] = [];
-  for (const name of Object.keys(compactionPresets))
-    presets.push(await played.compare(policyNamed(name), test));
-  const isBetter = mean(savings) > 0 && tuned >= now - loss;
+  for (const policy of shown) presets.push(await played.compare(policy, test));
+  const isBetter = after.usd < before.usd;
   return {
     settings: isBetter ? best.input : {},
-    name: best.name,
-    ...{ trained: train.length, tested: test.length, savings, isBetter, presets },
-    needed: { baseline: now, tuned },
+    ...{ trained: train.length, tested: test.length, before, after, isBetter, presets },
   };
+}
+
+/** The days of each round of halving, and the number of its candidates. */
+function roundsOf(
+  candidates: number,
+  train: SearchOptions["days"],
+): Array<{ count: number; days: SearchOptions["days"] }> {
+  const rounds = [];
+  for (let [count, days] = [candidates, 1]; count > 1; count = Math.floor(count / 2)) {
+    rounds.push({ count, days: train.slice(0, days) });
+    days = Math.min(train.length, days * 2);
+  }
+  return rounds;
+}
+
+function messagesIn(days: SearchOptions["days"]): number {
+  return days.reduce((sum, day) => sum + lengthOf(day), 0);
 }
 
 /** Days without copies, so that no day is in both parts. */
@@ -106,53 +127,53 @@ function lengthOf({ recording }: SearchOptions["days"][number]): number {
   return recording.messages.length;
 }
 
+interface PlayedDaysOptions extends Pick<SearchOptions, "baseline" | "onProgress" | "signal"> {
+  /** Expected number of replayed messages. */
+  steps: number;
+}
+
 /** Keeps replays, because halving repeats them. */
 class PlayedDays {
-  readonly #baseline: Policy;
-  readonly #loss: number;
-  readonly #played = new Map<string, Promise<Replay>>();
+  readonly #options: PlayedDaysOptions;
+  readonly #played = new Map<string, Replay>();
   readonly #numbers = new Map<object, number>();
+  #steps = 0;
 
-  constructor(baseline: Policy, loss: number) {
-    this.#baseline = baseline;
-    this.#loss = loss;
+  constructor(options: PlayedDaysOptions) {
+    this.#options = options;
   }
 
-  play(policy: Policy, day: SearchOptions["days"][number]): Promise<Replay> {
+  async play(policy: Policy, day: SearchOptions["days"][number]): Promise<Replay> {
+    const { signal, steps, onProgress } = this.#options;
     const number = this.#numbers.get(day) ?? this.#numbers.size;
     this.#numbers.set(day, number);
     const key = `${number} ${JSON.stringify(policy.settings)}`;
-    const known = this.#played.get(key) ?? replay({ ...day, settings: policy.settings });
-    this.#played.set(key, known);
-    return known;
+    const played = this.#played.get(key) ?? (await replay({ ...day, settings: policy.settings, signal }));
+    this.#played.set(key, played);
+    this.#steps += lengthOf(day);
+    onProgress?.(Math.min(1, this.#steps / steps));
+    return played;
   }
 
   /** A policy against the baseline. */
   async compare(policy: Policy, days: SearchOptions["days"]): Promise<TestedPolicy> {
-    const savings: number[] = [];
-    const needed: number[] = [];
+    const tested = { name: policy.name, usd: 0, savings: [] as number[], needed: 0, waitedSeconds: 0 };
     for (const day of days) {
-      const [before, after] = [await this.play(this.#baseline, day), await this.play(policy, day)];
-      savings.push(before.usd === 0 ? 0 : 1 - after.usd / before.usd);
-      needed.push(neededOf(after));
+      const [before, after] = [await this.play(this.#options.baseline, day), await this.play(policy, day)];
+      tested.usd += after.usd;
+      tested.savings.push(before.usd === 0 ? 0 : 1 - after.usd / before.usd);
+      tested.needed += neededOf(after) / days.length;
+      tested.waitedSeconds += after.waitedMs / 1_000;
     }
-    return { name: policy.name, savings, needed: mean(needed) };
+    return tested;
   }
 
-  /** Cost as a share of the baseline's; lower is better. A policy that loses too much scores worse than all others. */
+  /** Mean cost as a share of the baseline's; lower is better. */
   async score(policy: Policy, days: SearchOptions["days"]): Promise<number> {
-    let score = 0;
-    for (const day of days) {
-      const [base, own] = [await this.play(this.#baseline, day), await this.play(policy, day)];
-      const lost = Math.max(0, neededOf(base) - this.#loss - neededOf(own));
-      score += (base.usd === 0 ? 1 : own.usd / base.usd) + lost * LOST_WEIGHT;
-    }
-    return score / days.length;
+    const { savings } = await this.compare(policy, days);
+    return 1 - mean(savings);
   }
 }
-
-/** Weight of a loss beyond the accepted one. */
-const LOST_WEIGHT = 100;
 
 /** Measured along all requests, because masks hide terms too. */
 function neededOf({ neededAlong }: Replay): number {

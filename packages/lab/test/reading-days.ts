@@ -1,4 +1,4 @@
-import { emptyUsage, type Message } from "@bonsai-agent/messages";
+import { CostSum, emptyUsage, type Message } from "@bonsai-agent/messages";
 
 const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
@@ -29,7 +29,7 @@ function day(seed: number, { looksBack }: { looksBack: boolean }) {
       { ...answer, content: [{ type: "text", text: "Read." }], timestamp: at + 3_000 },
     ] as Message[];
   }).flat();
-  const recorded = { requests: 56, sentTokens: 0, usd: 0, uncounted: 0, compactions: 0 };
+  const recorded = { requests: 56, sentTokens: 0, cost: new CostSum(), highestTokens: 0, compactions: 0 };
   const recording = { messages, model: undefined, fixedTokens: 2_000, countRatio: 1, recorded };
   return { recording, prices, windowTokens: 200_000 };
 }

@@ -1,5 +1,5 @@
 import { CompactionController, compactionSettings, digestSummariser } from "@bonsai-agent/compaction";
-import { emptyUsage, type Message, usualCacheRules } from "@bonsai-agent/messages";
+import { CostSum, emptyUsage, type Message, usualCacheRules } from "@bonsai-agent/messages";
 import { createSession } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
@@ -7,6 +7,8 @@ import { Bill } from "../src/bill.ts";
 import { policyNamed, policyOf, usualPolicies } from "../src/policies.ts";
 import { missedPrefixes, type Recording, recordingOf } from "../src/recording.ts";
 import { replay } from "../src/replay.ts";
+import { playPolicies } from "../src/run.ts";
+import { headline, runNotes, tableRows } from "../src/table.ts";
 
 const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const WINDOW = 60_000;
@@ -48,7 +50,7 @@ function day(turns: number, resultChars = 4_000): Message[] {
 function recorded(messages: readonly Message[]): Recording {
   return {
     ...{ messages, model: undefined, fixedTokens: 2_000, countRatio: 1 },
-    recorded: { requests: 0, sentTokens: 0, usd: 0, uncounted: 0, compactions: 0 },
+    recorded: { requests: 0, sentTokens: 0, cost: new CostSum(), highestTokens: 0, compactions: 0 },
   };
 }
 
@@ -94,6 +96,85 @@ test("files that are read again once their result has left the view are counted"
   const [kept, lost] = [await played("bonsai", day(8)), await played(`${SMALL}+24k`)];
   expect(kept.readAgain).toBe(0);
   expect(lost.readAgain).toBeGreaterThan(0);
+});
+
+const masking = "bonsai+mask.protectTokens=2000+mask.minimumTokens=500";
+
+/** A day whose first result has a term that the user names twice at the end. */
+function dayWithTerm(): Message[] {
+  const messages = day(60);
+  const naming = "Compare it with value_first_kept.";
+  messages[2] = {
+    ...messages[2],
+    content: [{ type: "text", text: `value_first_kept ${"x ".repeat(9)}` }],
+  } as Message;
+  const last = messages.at(-1)!;
+  const turn = (minutes: number) => {
+    const timestamp = last.timestamp! + minutes * MINUTE;
+    return [
+      { role: "user", content: naming, timestamp },
+      { ...last, timestamp: timestamp + 1_000 },
+    ];
+  };
+  return [...messages, ...turn(1), ...turn(2)] as Message[];
+}
+
+test("a term that left the view costs one recall when it is needed, and none while it is in view", async () => {
+  const [seen, lost] = [await played("bonsai", dayWithTerm(), 200_000), await played(masking, dayWithTerm())];
+  expect([seen.recalls, seen.readAgain, seen.lossesUsd]).toEqual([0, 0, 0]);
+  expect(lost.masks).toBeGreaterThan(0);
+  expect(lost.recalls).toBe(1);
+  expect(lost.usd).toBeCloseTo(await usdWithoutLosses(lost), 9);
+});
+
+/** The bill of a replay by its classes, and its losses. */
+async function usdWithoutLosses({ tokens, summaries, lossesUsd }: Awaited<ReturnType<typeof played>>) {
+  const { input, output, cacheRead, cacheWrite } = tokens;
+  const own = input * prices.input + output * prices.output;
+  return (
+    (own + cacheRead * prices.cacheRead + cacheWrite * prices.cacheWrite) / 1e6 + summaries.usd + lossesUsd
+  );
+}
+
+test("a fetch of lost content costs the request before it, its call and its result", () => {
+  const bill = new Bill({ prices, cacheRules: usualCacheRules, fixedTokens: 2_000, countRatio: 1 });
+  const [asked, call] = day(1);
+  bill.request([asked!], call!, 0);
+  bill.fetch([asked!], 5_000, MINUTE);
+  const cached = bill.size([asked!]);
+  const usd = (cached * prices.cacheRead + 5_000 * prices.cacheWrite + 100 * prices.output) / 1e6;
+  expect(bill.lossesUsd).toBeCloseTo(usd, 9);
+});
+
+test("a recording without a recorded window has that of its largest request before a compaction", () => {
+  const { session } = history("U:10 A:5@150000 | U:10 A:5@250");
+  expect(recordingOf(session).windowTokens).toBeUndefined();
+  const [first] = session.entries();
+  session.append({ type: "compaction", summary: "x", firstKeptEntryId: first!.id, tokensBefore: 9 } as never);
+  expect(recordingOf(session).windowTokens).toBeGreaterThan(150_000);
+});
+
+test("equal policies share a row, the headline compares with the first, and a window out of reach is named", async () => {
+  const recording = recorded(day(40));
+  const model = { recording, prices, cacheRules: usualCacheRules };
+  const policies = ["pi", "opencode", `${SMALL}+24k`].map(policyNamed);
+  const run = await playPolicies({ days: [{ ...model, windowTokens: 200_000 }], policies });
+  expect(tableRows(run.policies).map(({ policy }) => policy)).toEqual(["pi, opencode", `${SMALL}+24k`]);
+  const first = { ...run.policies[0]!, usd: 35.51, waitedSeconds: 75 };
+  const auto = { ...first, policy: "auto", usd: 20.6, waitedSeconds: 25 };
+  expect(headline({ ...run, policies: [first, auto] })).toBe(
+    "auto would have cost $20.60 instead of $35.51 under pi, with 50 s less waiting.",
+  );
+  expect(headline({ ...run, policies: [auto, first] })).toContain("no other policy would have cost less");
+  expect(runNotes(run)).toEqual([
+    expect.stringContaining("never filled the replayed window of 200,000 tokens"),
+  ]);
+  const reached = { ...recording, recorded: { ...recording.recorded, highestTokens: 190_000 } };
+  const filled = await playPolicies({
+    days: [{ ...model, recording: reached, windowTokens: 200_000 }],
+    policies,
+  });
+  expect(runNotes(filled)).toEqual([]);
 });
 
 test("a session of our own, played again by its own policy, sends what it sent, within a twentieth", async () => {
@@ -166,7 +247,7 @@ test("a smaller working size costs less, and more compactions, in the order of t
   const sizes = [32, 48, 80, 160];
   const replays = await Promise.all(sizes.map((size) => played(`pi+${size}k`, day(100), 200_000)));
   const inOrder = (values: readonly number[]) => [...values].sort((a, b) => a - b);
-  const dollars = replays.map(({ usd }) => usd);
+  const dollars = replays.map(({ usd, lossesUsd }) => usd - lossesUsd);
   expect(dollars).toEqual(inOrder(dollars));
   expect(dollars.at(-1)! / dollars[0]!).toBeGreaterThan(1.2);
   const counts = replays.map(compactionsOf).reverse();
@@ -200,8 +281,9 @@ test("a session's branch summaries, notes and window belong to its recording; wh
   expect(text).not.toContain("Whatever.");
   expect(recording).toMatchObject({
     windowTokens: 33_000,
-    recorded: { compactions: 1, usd: 0.25 },
+    recorded: { compactions: 1 },
   });
+  expect(recording.recorded.cost.cost()).toMatchObject({ usd: 0.25 });
 });
 
 test("prefixes that a provider forgot before its time are counted, and those that changed or were old are not", () => {

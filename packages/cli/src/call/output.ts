@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Line, marked, renderLine, span } from "../views/line.ts";
-import { bytes } from "../views/numbers.ts";
+import { bytes, duration, percent } from "../views/numbers.ts";
 import { printableLines, wrap } from "../views/terminal-text.ts";
 import type { CliIo, OutStream } from "./io.ts";
 
@@ -200,28 +200,55 @@ const patienceMs = 500;
 /** Reading a session blocks timers, so its size decides. */
 const bytesReadInPatience = 40_000_000;
 
-/** Shows `label` on a terminal's stderr while the work takes longer than half a second. `hide` removes it for good. */
+/** Time between two changes of a progress bar. */
+const barMs = 200;
+const barCells = 20;
+
+/**
+ * Shows `label` on a terminal's stderr while the work takes longer than half a second. `hide` removes it for good;
+ * `advance` adds a bar with the finished share, 0 to 1, and the time left.
+ */
 export async function withProgress<T>(
   io: CliIo,
   label: string,
-  work: (hide: () => void) => Promise<T>,
+  work: (hide: () => void, advance: (share: number) => void) => Promise<T>,
 ): Promise<T> {
-  if (!io.stderr.isTTY) return work(() => {});
+  if (!io.stderr.isTTY)
+    return work(
+      () => {},
+      () => {},
+    );
   let shown = false;
+  const startMs = Date.now();
+  let nextMs = startMs + patienceMs;
   const timer = setTimeout(() => {
     shown = true;
     show(io, label);
   }, patienceMs);
+  const advance = (share: number) => {
+    const nowMs = Date.now();
+    if (nowMs < nextMs || share <= 0) return;
+    nextMs = nowMs + barMs;
+    clearTimeout(timer);
+    clear(io);
+    shown = true;
+    show(io, `${label} ${progressBar(share)}, ${duration(((nowMs - startMs) * (1 - share)) / share)} left`);
+  };
   const hide = () => {
     clearTimeout(timer);
     if (shown) clear(io);
     shown = false;
   };
   try {
-    return await work(hide);
+    return await work(hide, advance);
   } finally {
     hide();
   }
+}
+
+function progressBar(share: number): string {
+  const full = Math.round(share * barCells);
+  return `${"█".repeat(full)}${"░".repeat(barCells - full)} ${percent(share, 1)}`;
 }
 
 /** The same for blocking work on a large file. */

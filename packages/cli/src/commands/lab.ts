@@ -1,11 +1,21 @@
-import { type LabRun, labColumns, labHtml, playPolicies, runNotes, searchSettings } from "@bonsai-agent/lab";
+import {
+  headline,
+  type LabRun,
+  labColumns,
+  labHtml,
+  playPolicies,
+  runNotes,
+  searchSettings,
+  tableRows,
+} from "@bonsai-agent/lab";
 import { costPhrase } from "@bonsai-agent/messages";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
+import type { CliIo } from "../call/io.ts";
 import { withProgress } from "../call/output.ts";
 import { outputFile, writeOutput } from "../call/session-file.ts";
 import { callSettings } from "../call/settings.ts";
 import { type Line, paragraph, span, table } from "../views/line.ts";
-import { bytes, counted } from "../views/numbers.ts";
+import { bytes, counted, duration, usd } from "../views/numbers.ts";
 import { daysOf, policiesOf } from "./lab-input.ts";
 
 /** Replays recorded sessions under several policies, and shows the cost and the loss of each. */
@@ -15,16 +25,11 @@ export async function lab(invocation: Invocation): Promise<ExitCode> {
   const file = outputFile(invocation);
   const days = await daysOf(invocation);
   const policies = policiesOf(invocation);
-  const run = await io.interruptible(async (signal) => {
-    try {
-      return await withProgress(io, `Replaying ${counted(days.length, "session")}`, () =>
-        playPolicies(days, policies, signal),
-      );
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      return undefined;
-    }
-  });
+  const run = await untilAborted(io, (signal) =>
+    withProgress(io, `Replaying ${counted(days.length, "session")}`, (_hide, onProgress) =>
+      playPolicies({ days, policies, onProgress, signal }),
+    ),
+  );
   if (run === undefined) return ExitCode.cancelled;
   const html = file === undefined ? "" : labHtml(run);
   if (file !== undefined) writeOutput(file, html);
@@ -37,22 +42,46 @@ export async function lab(invocation: Invocation): Promise<ExitCode> {
   return ExitCode.done;
 }
 
+/** Undefined after Ctrl-C. */
+function untilAborted<T>(io: CliIo, work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+  return io.interruptible(async (signal) => {
+    try {
+      return await work(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return undefined;
+    }
+  });
+}
+
 function labView(run: LabRun, width: number): Line[] {
   const { sessions, recorded, policies } = run;
   return [
+    ...paragraph(headline(run), width),
+    [],
     ...paragraph(
       `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")} and ${costPhrase(recorded)} as recorded. Replayed:`,
       width,
+      "gray",
     ),
     [],
-    ...policyTable(policies, width),
-    [],
-    ...[...runNotes(run), summariesText(run)].flatMap((text) => paragraph(text, width, "gray")),
+    ...policyTable(tableRows(policies), width),
+    ...spaced(runNotes(run).flatMap((text) => paragraph(text, width, "gray"))),
   ];
 }
 
 /** Narrow terminals leave out these columns, the first one first. `--json` and the page have all columns. */
-const DROPPED_COLUMNS = ["Summaries", "Rereads", "Masked", "Words", "Highest", "Overall"];
+const DROPPED_COLUMNS = [
+  "Words",
+  "After",
+  "Masked",
+  "Highest",
+  "Summaries",
+  "Recalls",
+  "Compactions",
+  "Losses",
+  "Rereads",
+];
 const GAP_COLUMNS = 2;
 
 function policyTable(policies: LabRun["policies"], width: number): Iterable<Line> {
@@ -69,10 +98,8 @@ function policyTable(policies: LabRun["policies"], width: number): Iterable<Line
   return table(rows, { columns: [{ flexible: true }, ...right], width });
 }
 
-function summariesText({ policies }: LabRun): string {
-  const requests = policies.reduce((sum, { summaries }) => sum + summaries.requests, 0);
-  if (requests === 0) return "";
-  return `The costs include ${counted(requests, "request for a summary", "requests for summaries")}.`;
+function spaced(lines: readonly Line[]): Line[] {
+  return lines.length === 0 ? [] : [[], ...lines];
 }
 
 type Tuned = Awaited<ReturnType<typeof searchSettings>>;
@@ -82,35 +109,50 @@ async function tune(invocation: Invocation): Promise<ExitCode> {
   const { io, output } = invocation;
   const days = await daysOf(invocation);
   const baseline = { name: "yours", settings: callSettings(invocation), input: {} };
-  const tuned = await withProgress(io, `Tuning on ${counted(days.length, "session")}`, () =>
-    searchSettings({ days, baseline }),
+  const tuned = await untilAborted(io, (signal) =>
+    withProgress(io, `Tuning on ${counted(days.length, "session")}`, (_hide, onProgress) =>
+      searchSettings({ days, baseline, onProgress, signal }),
+    ),
   );
+  if (tuned === undefined) return ExitCode.cancelled;
   output.result(tuned, () => tunedView(tuned, output.width));
   return ExitCode.done;
 }
 
 function tunedView(tuned: Tuned, width: number): Line[] {
-  const { isBetter, settings, savings, needed, presets, trained, tested, name } = tuned;
-  const found = { name: isBetter ? "found" : "best found", savings, needed: needed.tuned };
-  const yours = { name: "yours", savings: savings.map(() => 0), needed: needed.baseline };
+  const { isBetter, settings, before, after, presets, trained, tested } = tuned;
+  const days = `Trained on ${counted(trained, "session")}, tested on ${tested} others.`;
   const said = isBetter
-    ? `Found better settings. Trained on ${counted(trained, "session")}, tested on ${tested} others. Paste into your settings:`
-    : `Found no better settings than yours. Trained on ${counted(trained, "session")}, tested on ${tested} others. The best found: ${name}`;
-  const heading = ["", "saved", "from … to", "needed facts"].map((cell): Line => [cell]);
+    ? `Found better settings: ${usd(after.usd)} instead of ${usd(before.usd)}. ${days} Paste into your settings:`
+    : `Found no better settings than yours. ${days} The best found: ${after.name}`;
+  const found = { ...after, name: isBetter ? "found" : "best found" };
+  const heading = ["", "total", "saved", "from … to", "waited", "needed"].map((cell): Line => [cell]);
   const columns = heading.map((_, at) => (at === 0 ? { flexible: true } : ({ align: "right" } as const)));
+  const rows = Map.groupBy([before, ...presets, found], ({ name: _, ...result }) => JSON.stringify(result));
+  const joined = [...rows.values()].map((equal) => ({
+    ...equal[0]!,
+    name: equal.map(({ name }) => name).join(", "),
+  }));
   return [
-    ...table([heading, ...[yours, ...presets, found].map(testedCells)], { columns, width }),
-    [],
     ...paragraph(said, width),
     ...(isBetter ? [[], ...settingsLines(settings)] : []),
+    [],
+    ...table([heading, ...joined.map(testedCells)], { columns, width }),
   ];
 }
 
-function testedCells({ name, savings, needed }: Tuned["presets"][number]): Line[] {
-  const percent = (share: number) => `${Math.round(share * 100)}%`;
+function testedCells({ name, usd: total, savings, needed, waitedSeconds }: Tuned["after"]): Line[] {
+  const saved = (share: number) => `${Math.round(share * 100)}%`;
   const mean = savings.reduce((sum, saving) => sum + saving, 0) / savings.length;
-  const spread = `${percent(Math.min(...savings))} … ${percent(Math.max(...savings))}`;
-  return [[name], [percent(mean)], [spread], [needed.toFixed(2)]];
+  const spread = `${saved(Math.min(...savings))} … ${saved(Math.max(...savings))}`;
+  return [
+    [name],
+    [usd(total)],
+    [saved(mean)],
+    [spread],
+    [duration(waitedSeconds * 1_000)],
+    [needed.toFixed(2)],
+  ];
 }
 
 function settingsLines(settings: Tuned["settings"]): Line[] {
