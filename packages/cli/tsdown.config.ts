@@ -64,6 +64,15 @@ const withoutAjv = {
       : null,
 };
 
+/** pg can use a native driver; pg-boss brings two libraries of 700 kB for schedules. No command uses them. */
+const withoutUnused = {
+  name: "without-unused",
+  resolveId: (source: string) =>
+    /^(pg-native|cron-parser|rrule-temporal)$/.test(source) ? { id: "\0unused" } : null,
+  load: (id: string) =>
+    id === "\0unused" ? "export class RRuleTemporal {} export class CronExpressionParser {}" : null,
+};
+
 const extensionsFolder = fileURLToPath(new URL("../../extensions", import.meta.url));
 
 /**
@@ -110,12 +119,16 @@ function shippedExtension(name: string): UserConfig {
 }
 
 const command: UserConfig = {
-  // The second is the program of a thread: it has to keep its name, beside the file that begins it.
-  entry: { main: "src/main.ts", "search-worker": "../session/dist/search/search-worker.js" },
+  // The others are programs of threads: they have to keep their names, beside the file that begins them.
+  entry: {
+    main: "src/main.ts",
+    "search-worker": "../session/dist/search/search-worker.js",
+    "history-worker": "../postgres/dist/history-worker.js",
+  },
   format: "esm",
   platform: "node",
   dts: false,
-  plugins: [zodOfExtensions, withoutAjv, licences],
+  plugins: [zodOfExtensions, withoutAjv, withoutUnused, licences],
   // The main file of this package requires its parts in a way that no bundler sees.
   alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
   // A package that is not built yet would be left out in silence.

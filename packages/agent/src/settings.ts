@@ -110,6 +110,14 @@ const settingsObject = z.strictObject({
         .meta({ description: "Let the model also search other sessions of the same folder." }),
     })
     .prefault({}),
+  sessions: z
+    .strictObject({
+      store: z.string().default("files").meta({
+        description:
+          'Where sessions are kept: "files", the URL of a PostgreSQL database, or "env:NAME" with it.',
+      }),
+    })
+    .prefault({}),
   theme: z
     .string()
     .regex(/^[^/]+(\/[^/]+)?$/, '"auto", a theme\'s name, or two names as "light/dark"')

@@ -53,6 +53,8 @@ export interface JobAttempt {
   isResumed: boolean;
   /** Call it in the same step that appended the prompt: both are stored in one transaction. */
   promptAppended(): void;
+  /** Call it when the work has ended, if you close the session yourself. Default: called at the end of `run` */
+  ended(): void;
   /** Aborted when another host has the session, or the worker stops. */
   signal: AbortSignal;
 }
@@ -187,6 +189,11 @@ class BossJobs implements SessionJobs {
     const taken = new AbortController();
     void store.lost.then((error) => taken.abort(error));
     const call = { id: `job:${job.id}`, tool: "job", effects: "idempotent" } as const;
+    let hasEnded = false;
+    const ended = () => {
+      hasEnded = true;
+      store.note(call, "settled");
+    };
     try {
       const state = await store.state(call.id);
       if (state === "settled") return { status: "done", detail: "An earlier attempt had ended it." };
@@ -194,10 +201,12 @@ class BossJobs implements SessionJobs {
         session,
         isResumed: state === "started",
         promptAppended: () => store.note(call, "started"),
+        ended,
         signal: AbortSignal.any([signals, taken.signal]),
       });
-      store.note(call, "settled");
-      await store.durable();
+      if (!hasEnded) ended();
+      session.close();
+      await store.closed;
       return outcome;
     } finally {
       session.close();

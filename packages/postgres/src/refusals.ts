@@ -31,3 +31,11 @@ export function tooOld(file: string): BonsaiError {
     hint: "Continue it once with `bonsai --session FILE`, which writes a copy in today's format, and push that copy.",
   });
 }
+
+export function ambiguous(id: string): BonsaiError {
+  return new BonsaiError({
+    code: "session_ambiguous",
+    message: `Several shared sessions have an id that begins with "${id}".`,
+    hint: "Give more characters of the id.",
+  });
+}

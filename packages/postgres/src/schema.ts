@@ -81,17 +81,6 @@ create index texts_words on bonsai.texts using gin (words);
 -- The beginning is enough for misspelt words: an index over all text is larger than the text.
 create index texts_trigrams on bonsai.texts using gin (left(body, 300) gin_trgm_ops);
 
--- Summaries that another worker made of a snapshot; the owner of the session commits or discards them.
-create table bonsai.drafts (
-  session_id text not null references bonsai.sessions on delete cascade,
-  leaf_id text not null,
-  state text not null check (state in ('asked', 'written')),
-  draft jsonb,
-  changed_at timestamptz not null default clock_timestamp(),
-  tenant text not null default current_user,
-  primary key (session_id, leaf_id)
-);
-
 -- Retention: nothing calls this function by itself.
 create function bonsai.forget_sessions(older_than interval, at_most integer default 1000) returns bigint
 language sql as $$

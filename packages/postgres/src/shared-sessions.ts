@@ -22,7 +22,7 @@ import {
   type SharedSessionSummary,
   searchShared,
 } from "./listing.ts";
-import { leased, notFound, sessionExists, tooOld } from "./refusals.ts";
+import { ambiguous, leased, notFound, sessionExists, tooOld } from "./refusals.ts";
 import { SharedStore, saveLeftovers, storedParts } from "./shared-store.ts";
 import { watchSession } from "./watch.ts";
 
@@ -58,6 +58,8 @@ export interface SharedSessions {
    * @throws BonsaiError `session_not_found`, `session_leased`: another host works on it
    */
   open(id: string, options?: OpenSharedOptions): Promise<Session>;
+  /** The id that is this one or begins with it. @throws BonsaiError `session_not_found`, `session_ambiguous` */
+  find(id: string): Promise<string>;
   /** Latest activity first. */
   list(options?: ListOptions): Promise<SharedSessionSummary[]>;
   /** Finds entries by words, then by similar words. */
@@ -120,6 +122,17 @@ class DatabaseSessions implements SharedSessions {
       store.close();
       throw error;
     }
+  }
+
+  async find(id: string): Promise<string> {
+    const rows = await query<{ id: string }>(
+      this.#pool,
+      "select id from bonsai.sessions where starts_with(id, $1) order by id <> $1, id limit 2",
+      [id],
+    );
+    if (rows.length === 0) throw notFound(id);
+    if (rows.length > 1 && rows[0]!.id !== id) throw ambiguous(id);
+    return rows[0]!.id;
   }
 
   list(options?: ListOptions): Promise<SharedSessionSummary[]> {

@@ -26,6 +26,8 @@ import { excludedTools } from "./settings.ts";
 interface OpenHostOptions {
   /** The model if none is usable. Default: the error `no_model`. */
   spareModel?: CatalogueModel | undefined;
+  /** An open session. Default: that of the call's flags. */
+  session?: Session;
 }
 
 type MoveReason = "new" | "resume" | "fork";
@@ -55,8 +57,11 @@ export class AgentHost {
   }
 
   /** Opens the session of the call. `start` notifies the lifecycle. */
-  static async open(app: AppContext, { spareModel }: OpenHostOptions = {}): Promise<AgentHost> {
-    const choice = chooseSession(app);
+  static async open(app: AppContext, { spareModel, session }: OpenHostOptions = {}): Promise<AgentHost> {
+    const choice: SessionChoice =
+      session === undefined
+        ? await chooseSession(app)
+        : { origin: session, reason: "startup", open: () => session };
     const agent = await agentFor(app, choice, { spareModel });
     return new AgentHost(app, agent, { startReason: choice.reason, spareModel });
   }
@@ -213,8 +218,9 @@ export class AgentHost {
     return true;
   }
 
-  close(): Promise<void> {
-    return this.#agent.close("quit");
+  async close(): Promise<void> {
+    await this.#agent.close("quit");
+    await this.app.database?.close();
   }
 }
 
@@ -246,7 +252,7 @@ async function agentFor(
   const settings = { ...app.settings, thinking: thinkingFor(app, origin, { before, level, isNamed }) };
   const prompt = givenPrompt(call);
   const smallModel = await smallModelOf(app);
-  const session = choice.open();
+  const session = await choice.open();
   noticeOtherFolder(session, app);
   // A script waits for the end of its prompt only.
   const isAttended = ["tui", "rpc", "acp"].includes(String(call.options.mode));
@@ -260,6 +266,7 @@ async function agentFor(
     model,
     lifecycle,
     onNotice,
+    ...(session.store.durable !== undefined && { durability: "shared" }),
     ...(prompt && { givenPrompt: prompt }),
     ...(smallModel && { smallModel }),
     excludedTools: excludedTools(call.options),
@@ -314,7 +321,8 @@ const shownFolder = (folder: string) => shownPath(folder, folder);
 
 function noticeOtherFolder(session: Session, { call, cwd, onNotice }: AppContext): void {
   if (session.cwd === "" || session.cwd === cwd) return;
-  if (session.file !== undefined) rememberContinued(session.file, { ...sessionPlace(call), cwd });
+  if (session.file !== undefined && session.store.durable === undefined)
+    rememberContinued(session.file, { ...sessionPlace(call), cwd });
   onNotice({
     level: "info",
     code: "other_folder",

@@ -12,6 +12,7 @@ import { Lifecycle, type SlowAnswer } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import { bonsaiHome } from "@bonsai-agent/session";
+import { databaseUrl, type OpenDatabase, openDatabaseAt } from "./database.ts";
 import { type DebugLog, debugLog } from "./debug-log.ts";
 import { extensionChoice } from "./extension-choice.ts";
 import { CallExtensions } from "./extensions.ts";
@@ -32,6 +33,8 @@ export interface AppContext {
   call: AgentCall;
   home: string;
   cwd: string;
+  /** Undefined for sessions in files. */
+  database: OpenDatabase | undefined;
   /** A reload reads them again. */
   settings: AgentSettings;
   models: ModelRegistry;
@@ -187,7 +190,9 @@ async function makeContext(
     onNotice,
   });
   if (call.options.offline === true) models.offline = new OfflineGuard();
+  const url = databaseUrl(noticedCall);
   const app: AppContext = {
+    database: url === undefined ? undefined : await openDatabaseAt(url, call),
     ...{ call, home, cwd, settings, models, lifecycle, extensions, resources, ui, confirmPath, onNotice },
     ending: ending.signal,
     reviewCompaction: reviewCompaction && pauseDuring(reviewCompaction),
@@ -195,6 +200,8 @@ async function makeContext(
     activate: (agent, control) => Object.assign(state, { agent, control }),
     close() {
       extensions.unload();
+      // The host has waited for it, unless it could not open.
+      app.database?.close().catch(() => {});
       models.offline?.close();
     },
   };

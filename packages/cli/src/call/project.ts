@@ -127,8 +127,8 @@ export async function projectUse(place: ProjectPlace): Promise<ProjectUse> {
   };
 }
 
-/** A project must not choose the user's editor and the paths outside the project. */
-export const USER_ONLY_KEYS: readonly string[] = ["paths", "editor"];
+/** A project must not choose the user's editor, the paths outside the project and the store of the sessions. */
+export const USER_ONLY_KEYS: readonly string[] = ["paths", "editor", "sessions"];
 
 const UNLISTED_KEYS: ReadonlySet<string> = new Set(["extensions", "$schema", ...USER_ONLY_KEYS]);
 

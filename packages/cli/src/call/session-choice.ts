@@ -15,6 +15,8 @@ import {
   type SessionStore,
 } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
+import type { OpenDatabase } from "./database.ts";
+import { wrongUsage } from "./failure.ts";
 import type { Call } from "./invocation.ts";
 import { pathInMemory } from "./session-copy.ts";
 import { openSessionFile, resolveEntryId, sessionPath, sessionPlace } from "./session-file.ts";
@@ -25,12 +27,13 @@ export interface SessionChoice {
   origin: Session | undefined;
   /** For `session_start`. As in pi, a continued session has "startup", too. */
   reason: "startup" | "fork";
-  open(): Session;
+  open(): Session | Promise<Session>;
 }
 
 /** @throws BonsaiError `nothing_to_continue`, `session_not_found`, `session_ambiguous`, and what opening throws. */
-export function chooseSession(app: AppContext): SessionChoice {
+export async function chooseSession(app: AppContext): Promise<SessionChoice> {
   const { options } = app.call;
+  if (app.database !== undefined && options.session !== false) return chooseShared(app, app.database);
   const { leaf } = options;
   const named = options.session ?? options.resume;
   if (typeof options.fork === "string") {
@@ -45,6 +48,28 @@ export function chooseSession(app: AppContext): SessionChoice {
   if (options.continue === true)
     return existing(opened(latestSession({ ...app.call, output: { notify: app.models.onNotice } }), app));
   return newSession(app, options.session !== false);
+}
+
+/** As `chooseSession`, in a database. The whole session is loaded: people look at all of it. */
+async function chooseShared({ call, cwd }: AppContext, { sessions }: OpenDatabase): Promise<SessionChoice> {
+  const { options } = call;
+  if (typeof options.fork === "string")
+    throw wrongUsage(
+      "--fork copies sessions of files.",
+      "Run `bonsai session pull ID`, then `bonsai --fork FILE`.",
+    );
+  const named = options.session ?? options.resume;
+  if (named === true)
+    throw wrongUsage("-r needs the id of a shared session.", "Run `bonsai session list` to list the ids.");
+  const latest = options.continue === true ? (await sessions.list({ cwd, limit: 1 }))[0]?.id : undefined;
+  if (options.continue === true && latest === undefined) throw nothingToContinue(cwd);
+  const id = typeof named === "string" ? await sessions.find(named) : latest;
+  if (id !== undefined) return existing(await sessions.open(id, { isWhole: true }));
+  return newShared({ cwd, sessions });
+}
+
+function newShared({ cwd, sessions }: { cwd: string; sessions: OpenDatabase["sessions"] }): SessionChoice {
+  return { origin: undefined, reason: "startup", open: () => sessions.create({ cwd }) };
 }
 
 function openNamed(name: string, app: AppContext): Session {
@@ -64,10 +89,11 @@ function existing(session: Session): SessionChoice {
 
 /** A new session, in memory or in a file that its first entry creates. */
 export function newSession(
-  { cwd, call, models: { onNotice } }: AppContext,
+  { cwd, call, database, models: { onNotice } }: AppContext,
   isKept: boolean,
   parentSession?: string,
 ): SessionChoice {
+  if (isKept && database !== undefined) return newShared({ cwd, sessions: database.sessions });
   const open = () => {
     const id = crypto.randomUUID();
     const parent = parentSession === undefined ? {} : { parentSession };
@@ -101,7 +127,11 @@ export function latestSession(call: Call): string {
       call.output.notify({ code: "session_passed_over", message: `Skipped ${file}: ${skipWords[reason]}.` });
   }
   if (latest !== undefined) return latest.file;
-  throw new BonsaiError({
+  throw nothingToContinue(cwd);
+}
+
+function nothingToContinue(cwd: string): BonsaiError {
+  return new BonsaiError({
     code: "nothing_to_continue",
     message: `Found no session for ${resolve(cwd)}.`,
     hint: "Omit -c to start a new session. Run `bonsai session list` to list the sessions of all folders.",

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { listSessions, type SessionSummary } from "@bonsai-agent/session";
+import { databaseUrl, withDatabase } from "../call/database.ts";
 import type { Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
 import { printedSecrets } from "../call/printed-secrets.ts";
@@ -9,7 +10,10 @@ import { age, bytes, count, counted, largest } from "../views/numbers.ts";
 import { forkWords } from "../views/session-facts.ts";
 import { oneLine } from "../views/terminal-text.ts";
 
-export async function run({ options, io, output }: Invocation): Promise<undefined> {
+export async function run(invocation: Invocation): Promise<undefined> {
+  const { options, io, output } = invocation;
+  if (options.sessionDir === undefined && databaseUrl(invocation) !== undefined)
+    return listShared(invocation);
   const from = sessionPlace({ io, options });
   const place = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};
   const { sessions, skipped } = await withProgress(io, "Listing sessions", async () =>
@@ -27,6 +31,28 @@ export async function run({ options, io, output }: Invocation): Promise<undefine
         nowMs: io.now(),
       }),
   );
+}
+
+async function listShared(invocation: Invocation): Promise<undefined> {
+  const { options, io, output } = invocation;
+  const sessions = await withDatabase(invocation, (database) =>
+    database.sessions.list({
+      ...(typeof options.cwd === "string" && { cwd: resolve(io.cwd, options.cwd) }),
+      ...(typeof options.limit === "number" && { limit: options.limit }),
+    }),
+  );
+  const shown = printedSecrets({ io, options }).value(sessions);
+  const rows = shown.map((session): Line[] => [
+    [span(session.id, "cyan")],
+    [age(session.lastActivityMs, io.now())],
+    [bytes(session.bytes)],
+    [session.owner ?? ""],
+    [oneLine(session.name ?? session.firstWords ?? "") || span("(empty)", "gray")],
+  ]);
+  output.result(shown, () =>
+    table(rows, { columns: [{}, {}, {}, {}, { flexible: true }], width: output.width }),
+  );
+  return undefined;
 }
 
 /** One row of `bonsai session list --json`, latest activity first. */

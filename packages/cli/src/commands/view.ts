@@ -1,8 +1,12 @@
+import { appendFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { PageOptions, PageSource } from "@bonsai-agent/page";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { exportMarkdown, importTranscript } from "@bonsai-agent/transcripts";
 import { knownCatalogue, secretsOf } from "../call/catalogue.ts";
+import { databaseUrl, withDatabase } from "../call/database.ts";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { filePageSource, pageOptions } from "../call/page-source.ts";
@@ -27,6 +31,7 @@ const MAX_PORT = 65_535;
 /** Serves a session's page until it is closed, or Ctrl-C ends it. */
 export async function view(invocation: Invocation): Promise<ExitCode> {
   const { io, output, options } = invocation;
+  if (databaseUrl(invocation) !== undefined && options.shared !== false) return viewShared(invocation);
   const named =
     invocation.args[0] === undefined ? { ...invocation, args: [latestSession(invocation)] } : invocation;
   const source = await sourceOf(named);
@@ -43,6 +48,37 @@ export async function view(invocation: Invocation): Promise<ExitCode> {
     opened?.forget();
     return ExitCode.done;
   });
+}
+
+/** Serves a shared session: a copy in a temporary file, which follows the database. */
+function viewShared(invocation: Invocation): Promise<ExitCode> {
+  return withDatabase(invocation, async ({ sessions }) => {
+    const [name] = invocation.args;
+    const id = name === undefined ? (await sessions.list({ limit: 1 }))[0]?.id : await sessions.find(name);
+    if (id === undefined)
+      throw wrongUsage("The database has no session.", "Start one with `bonsai --database URL`.");
+    const folder = mkdtempSync(join(tmpdir(), "bonsai-view-"));
+    const stop = new AbortController();
+    try {
+      const file = join(folder, "session.jsonl");
+      await sessions.pull(id, file);
+      const following = follow(sessions.watch(id, { from: statSync(file).size, signal: stop.signal }), file);
+      following.catch(({ message }) =>
+        invocation.output.notify({
+          code: "view_stopped",
+          message: `The page no longer follows the database: ${message}`,
+        }),
+      );
+      return await view({ ...invocation, args: [file], options: { ...invocation.options, shared: false } });
+    } finally {
+      stop.abort();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+async function follow(parts: AsyncIterable<Buffer>, file: string): Promise<void> {
+  for await (const part of parts) if (existsSync(file)) appendFileSync(file, part);
 }
 
 async function serve(source: PageSource, port: number | undefined) {

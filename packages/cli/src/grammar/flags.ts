@@ -11,6 +11,11 @@ export const sessionDir: OptionGrammar = {
   description: "read and write sessions in this folder",
 };
 
+export const database: OptionGrammar = {
+  flags: "--database <url>",
+  description: "the PostgreSQL database; default: $BONSAI_DATABASE, or the setting sessions.store",
+};
+
 /** The flags of `bonsai [prompt…]`, in the order of `bonsai help flags`. */
 export const agentFlags: readonly OptionGrammar[] = [
   { flags: "-p, --print", description: "print the answer and exit" },
@@ -42,6 +47,7 @@ export const agentFlags: readonly OptionGrammar[] = [
   { flags: "--leaf <id>", description: "with --fork: copy up to this entry", hidden: true },
   { flags: "--no-session", description: "write no session file" },
   sessionDir,
+  { ...database, description: "keep the session in this PostgreSQL database" },
   {
     flags: "--model <provider/id>",
     description: "use this model; :high sets thinking",

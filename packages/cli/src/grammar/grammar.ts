@@ -3,6 +3,7 @@ import { compactionCommands } from "./compaction-commands.ts";
 import { hookCommands } from "./hook-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
 import { setupCommands } from "./setup-commands.ts";
+import { sharedCommands } from "./shared-commands.ts";
 
 /** Other spellings of commands. They work the same, but no help shows them. */
 export const aliases: readonly (readonly [alias: string, command: string])[] = [
@@ -42,6 +43,11 @@ export const commandGroups: readonly CommandGroup[] = [
     examples: [["bonsai extension add mcp", "use MCP servers"]],
   },
   {
+    name: "database",
+    summary: "Prepare a database for shared sessions",
+    examples: [["bonsai database init --database postgres://host/name", "prepare a database, once"]],
+  },
+  {
     name: "hook",
     summary: "Keep facts through the compactions of other agents",
     examples: [["bonsai hook install claude-code", "add the hook to Claude Code"]],
@@ -51,6 +57,7 @@ export const commandGroups: readonly CommandGroup[] = [
 /** All commands, in the order of `bonsai --help`. */
 export const grammar: readonly CommandGrammar[] = [
   ...sessionCommands,
+  ...sharedCommands,
   ...compactionCommands,
   ...setupCommands,
   ...hookCommands,

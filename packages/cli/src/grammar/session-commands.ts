@@ -1,5 +1,6 @@
 import type { CommandGrammar } from "./command-grammar.ts";
 import {
+  database,
   digest,
   entry,
   focus,
@@ -20,6 +21,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       { flags: "--cwd <folder>", description: "only sessions of this working folder" },
       { ...sessionDir, description: "list the sessions in this folder" },
       { flags: "-n, --limit <count>", description: "list at most COUNT sessions", kind: "count" },
+      { ...database, description: "list the sessions of this PostgreSQL database" },
       ...redaction(),
     ],
     examples: [
@@ -233,6 +235,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
     options: [
       { flags: "--port <number>", description: "serve on this port; default: any free port" },
       { flags: "--no-open", description: "print the address and open no browser" },
+      { ...database, description: "follow a session of this PostgreSQL database" },
       ...redaction(),
     ],
     examples: [

@@ -1,0 +1,82 @@
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { SharedSessions } from "@bonsai-agent/postgres";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { wrongUsage } from "./failure.ts";
+import type { Call } from "./invocation.ts";
+import { readCallSettings } from "./settings.ts";
+
+/** The shared sessions of a call. */
+export interface OpenDatabase {
+  pool: ReturnType<typeof import("@bonsai-agent/postgres")["openPool"]>;
+  sessions: SharedSessions;
+  /** Waits until closed sessions are stored. @throws the first failure to store one */
+  close(): Promise<void>;
+}
+
+const FROM_ENVIRONMENT = "env:";
+
+/** The URL of `--database`, of BONSAI_DATABASE or of the setting `sessions.store`; undefined for sessions in files. */
+export function databaseUrl(call: Call): string | undefined {
+  const { options, io } = call;
+  if (typeof options.database === "string") return options.database;
+  // The agents of a worker get their sessions from it.
+  if (options.database === false) return undefined;
+  const store = io.env.BONSAI_DATABASE || readCallSettings(call).sessions.store;
+  if (store === "files") return undefined;
+  if (!store.startsWith(FROM_ENVIRONMENT)) return store;
+  const name = store.slice(FROM_ENVIRONMENT.length);
+  const url = io.env[name];
+  if (url !== undefined && url !== "") return url;
+  throw wrongUsage(
+    `The setting sessions.store needs the environment variable ${name}, which is not set.`,
+    `Set ${name} to the URL of the database, or pass --database URL.`,
+  );
+}
+
+/** Opens the database of a call. The driver is loaded only here. @throws BonsaiError `wrong_usage`, `database_url_invalid` */
+export async function openDatabase(call: Call): Promise<OpenDatabase> {
+  const url = databaseUrl(call);
+  if (url !== undefined) return openDatabaseAt(url, call);
+  throw wrongUsage(
+    "This command needs a database.",
+    "Pass --database URL, set BONSAI_DATABASE, or set sessions.store.",
+  );
+}
+
+export async function openDatabaseAt(url: string, { io }: Pick<Call, "io">): Promise<OpenDatabase> {
+  const { openPool, sharedSessions } = await import("@bonsai-agent/postgres");
+  const pool = openPool(url);
+  const sessions = sharedSessions({
+    ...{ pool, owner: `${hostname()}:${process.pid}` },
+    folder: join(bonsaiHome(io.env), "shared"),
+  });
+  const close = async () => {
+    try {
+      await sessions.settled();
+    } finally {
+      await pool.end();
+    }
+  };
+  let closed: Promise<void> | undefined;
+  return {
+    ...{ pool, sessions },
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** Runs a command with its database. */
+export async function withDatabase<Result>(
+  call: Call,
+  work: (database: OpenDatabase) => Promise<Result>,
+): Promise<Result> {
+  const database = await openDatabase(call);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,107 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createSession, openSession } from "@bonsai-agent/session";
+import { type PostgresServer, startPostgres } from "@bonsai-agent/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { says } from "./call/agent-project.ts";
+import { runCli } from "./run-cli.ts";
+
+let folder: string;
+let server: PostgresServer;
+let env: Record<string, string>;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "shared-"));
+  chmodSync(folder, 0o755);
+  server = await startPostgres({
+    packageJson: fileURLToPath(new URL("../../postgres/server/package.json", import.meta.url)),
+    folder: join(folder, "server"),
+    settings: { fsync: "off" },
+  });
+  const home = join(folder, "home");
+  mkdirSync(home);
+  const scenario = join(folder, "scenario.json");
+  writeFileSync(scenario, JSON.stringify(says("A short answer.")));
+  writeFileSync(
+    join(home, "settings.json"),
+    JSON.stringify({ model: `scripted/${scenario}`, titles: false }),
+  );
+  env = { BONSAI_HOME: home, BONSAI_DATABASE: server.url };
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const bonsai = (...argv: string[]) => runCli(argv, { env, cwd: folder });
+const json = async (...argv: string[]) => {
+  const { code, stdout, stderr } = await bonsai(...argv, "--json");
+  expect([code, stderr]).toEqual([0, ""]);
+  return JSON.parse(stdout);
+};
+
+test("a session is pushed, continued, listed and pulled", async () => {
+  const { code, stderr } = await bonsai("jobs");
+  expect([code, stderr]).toEqual([1, expect.stringContaining("bonsai database init")]);
+  expect(await json("database", "init")).toEqual({ from: 0, to: 1 });
+  const file = join(folder, "local.jsonl");
+  const local = createSession({ cwd: folder, file });
+  local.append({ type: "message", message: { role: "user", content: "hello", timestamp: 1 } });
+  local.close();
+  expect(await json("session", "push", file)).toMatchObject({ id: local.id, isBranch: false });
+
+  const answer = await bonsai("-p", "--session", local.id.slice(0, 8), "and again");
+  expect(answer).toMatchObject({ code: 0, stdout: "A short answer.\n" });
+  expect(await json("session", "list")).toMatchObject([{ id: local.id, firstWords: "hello" }]);
+  await json("session", "pull", local.id, "pulled.jsonl");
+  const pulled = readFileSync(join(folder, "pulled.jsonl"), "utf8");
+  expect(pulled.startsWith(readFileSync(file, "utf8"))).toBe(true);
+  expect(
+    openSession(join(folder, "pulled.jsonl"))
+      .projection()
+      .items.map(({ message }) => message.role),
+  ).toEqual(["user", "user", "assistant"]);
+  expect(await json("database", "status")).toMatchObject({ sessions: 1, leased: 0, version: 1 });
+});
+
+test("a worker does queued prompts in order and drains when it is stopped", async () => {
+  await bonsai("database", "init");
+  const { sessionId } = await json("enqueue", "first");
+  await json("enqueue", sessionId, "second");
+  const stop = new AbortController();
+  const worker = runCli(["worker", "--concurrency", "2", "--json"], {
+    env,
+    cwd: folder,
+    signal: stop.signal,
+  });
+  const outcomes = async () =>
+    (await json("jobs")).map(({ outcome }: { outcome?: { status: string } }) => outcome?.status);
+  await expect.poll(outcomes, { timeout: 30_000, interval: 300 }).toEqual(["done", "done"]);
+  stop.abort();
+  expect((await worker).code).toBe(0);
+  await json("session", "pull", sessionId, "worked.jsonl");
+  const { items } = openSession(join(folder, "worked.jsonl")).projection();
+  const said = items.map(({ message }) => [
+    message.role,
+    JSON.stringify((message as { content: unknown }).content),
+  ]);
+  expect(said.map(([role]) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+  expect(said.map(([, text]) => text).join()).toMatch(/first.*second/);
+});
+
+test("no output contains the password of the database", async () => {
+  const url = "postgres://someone:s3cret-Passw0rd@127.0.0.1:1/none";
+  for (const argv of [
+    ["database", "status"],
+    ["jobs"],
+    ["enqueue", "x"],
+    ["session", "list"],
+    ["-p", "x"],
+    ["worker"],
+  ]) {
+    const { code, stdout, stderr } = await bonsai(...argv, "--database", url);
+    expect([argv, code]).toEqual([argv, 1]);
+    expect(stdout + stderr).not.toContain("s3cret");
+  }
+});
