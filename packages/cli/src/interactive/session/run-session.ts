@@ -27,6 +27,7 @@ import { bindKeys } from "../terminal/keybindings-file.ts";
 import { shortcutConflicts } from "../terminal/keys.ts";
 import { withTabs } from "../terminal/typed-input.ts";
 import { indexInBackground, readAhead } from "./background.ts";
+import { offerColdCompaction } from "./cold-resume.ts";
 import { panelReview } from "./compaction-review.ts";
 import type { FirstFrame } from "./first-frame.ts";
 import { KeyHandler } from "./key-handler.ts";
@@ -219,6 +220,7 @@ async function untilQuit(mode: Mode, reading: Promise<void>, onStarted: () => vo
   await Promise.race([reading.then(() => host.start()).then(onStarted), asked]);
   // By then, extensions have named their themes.
   if (host.app.lifecycle.hasHandlers("resources_discover")) await readThemes(host.app, context);
+  if (!quitSignal.aborted) await Promise.race([offerColdCompaction(context), asked]);
   if (!quitSignal.aborted) queue.begin(host.app.call.words);
   await asked;
   stopIndexing();
@@ -249,5 +251,8 @@ function followSessions(context: InteractiveContext): void {
     // A fork has its own notice.
     if (reason !== "fork" || host.agent.session.leafId === null) welcome(context, Promise.resolve());
     screen.redraw();
+    // The event must not wait for the user.
+    if (reason === "resume")
+      offerColdCompaction(context).catch((error) => chat.notify(errorText(error), "error"));
   });
 }
