@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { query, transaction } from "./database.ts";
+import { FIND_TRIGRAMS } from "./schema.ts";
 
 export interface SharedSessionSummary {
   id: string;
@@ -64,6 +65,7 @@ export async function searchShared(
   const byWords = await query<HitRow>(pool, SEARCH, values);
   if (byWords.length > 0) return byWords.map(hitOf);
   return transaction(pool, async (connection) => {
+    await query(connection, FIND_TRIGRAMS);
     await query(connection, `set local pg_trgm.word_similarity_threshold = ${MIN_SIMILARITY}`);
     return (await query<HitRow>(connection, SEARCH_SIMILAR, values)).map(hitOf);
   });

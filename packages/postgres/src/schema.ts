@@ -2,12 +2,17 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type pg from "pg";
 import { type Database, query, transaction } from "./database.ts";
 
+/** Finds the extension in this transaction, whatever schema it is in. */
+export const FIND_TRIGRAMS = `select set_config('search_path', quote_ident(n.nspname), true)
+from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_trgm'`;
+
 // The tables. Every primary key begins with the session's id, so that the tables can be sharded by it.
 
 /** One step of the schema. Steps are only added, never changed. */
 const MIGRATIONS: readonly string[] = [
   `
 create extension if not exists pg_trgm;
+${FIND_TRIGRAMS};
 
 -- The row of a session is also its lock: each append updates it if its fence is still that of the writer.
 create table bonsai.sessions (
