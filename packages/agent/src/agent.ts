@@ -1,5 +1,6 @@
 import {
   type BranchMerge,
+  type CompactionController,
   type CompactionOutcome,
   digestSummariser,
   type ManualCompaction,
@@ -103,6 +104,11 @@ export class Agent {
   /** Aborted when the current work is stopped; undefined without work. */
   get signal(): AbortSignal | undefined {
     return this.#activity.signal;
+  }
+
+  /** How full the context is, compared with the threshold. Undefined without a threshold. */
+  get budget(): ReturnType<CompactionController["budget"]> {
+    return this.#parts.controller.budget();
   }
 
   /** The system prompt: during a run with the changes of extensions, otherwise as the next run would begin. */

@@ -3,6 +3,7 @@ import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { SearchThread } from "@bonsai-agent/session/search";
 import { Agent } from "./agent.ts";
+import { contextTool } from "./context-tool.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { SessionListing } from "./listing/session-listing.ts";
 import type { AgentNotice } from "./notice.ts";
@@ -128,13 +129,14 @@ function toolsFor(
     ? [recallTool({ session, home, settings: settings.recall, search })]
     : [];
   if (options.isSubAgent) return [...builtin, ...recall, ...tools];
+  const context = contextTool(parent);
   const task = taskTool({
     session,
     lifecycle,
     startAgent: (own) =>
-      openAgent({ ...options, ...own, ...asNow(parent(), [task, ...recall]), isSubAgent: true }),
+      openAgent({ ...options, ...own, ...asNow(parent(), [task, context, ...recall]), isSubAgent: true }),
   });
-  return [...builtin, task, ...recall, ...tools];
+  return [...builtin, task, ...recall, context, ...tools];
 }
 
 /** The parent's current model, settings and tools: if it may not write, its sub-agents may not either. */

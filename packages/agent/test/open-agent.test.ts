@@ -29,7 +29,7 @@ test("the built-in tools work in the project, and the project's instructions are
   expect((await agent.prompt("Write a leaf.")).status).toBe("done");
   expect(readFileSync(join(cwd, "leaf.txt"), "utf8")).toBe("green\n");
   expect(sentText(asked[1]!)).toContain(cwd);
-  expect(names(asked[0]!)).toEqual([...builtin, "task", "recall"]);
+  expect(names(asked[0]!)).toEqual([...builtin, "task", "recall", "context"]);
   expect(asked[0]!.systemPrompt).toContain("Water the trees on Mondays.");
   expect(asked[1]!.systemPrompt).toBe(asked[0]!.systemPrompt);
 });
@@ -121,7 +121,7 @@ test("a tool of one's own takes the place of a built-in one", async () => {
     },
   );
   await agent.prompt("go");
-  expect(names(asked[0]!)).toEqual([...builtin, "task", "recall"]);
+  expect(names(asked[0]!)).toEqual([...builtin, "task", "recall", "context"]);
   expect(sentText(asked[1]!)).toContain("an own list");
 });
 

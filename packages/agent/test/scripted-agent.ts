@@ -130,7 +130,15 @@ export function scriptedAgent({
     ...options,
     session,
     lifecycle,
-    settings: agentSettings({ titles: false, ...options.settings }, { estimator: "chars4", ...policy }),
+    settings: agentSettings(
+      {
+        titles: false,
+        ...options.settings,
+        // The lines would be in almost every test.
+        compaction: { showBudget: false, ...(options.settings?.compaction as object) },
+      },
+      { estimator: "chars4", ...policy },
+    ),
   });
   return {
     agent,

@@ -86,6 +86,12 @@ const parts = {
   background: z.boolean().default(true).meta({
     description: "Start the summary in the background shortly before the context is full.",
   }),
+  showBudget: z.boolean().default(true).meta({
+    description: "Tell the model in one line when 50, 75 and 90 percent of its context are used.",
+  }),
+  allowRequests: z.boolean().default(true).meta({
+    description: "Let the model ask for a compaction at a good moment, with the tool context.",
+  }),
   lossCheck: z.enum(["off", "report", "putBack"]).default("putBack").meta({
     description: 'Check summaries for missing facts: "report" counts them, "putBack" also adds them.',
   }),
@@ -141,6 +147,8 @@ export interface CompactionPreset {
 const PLAIN_SUMMARY: CompactionPreset["settings"] = {
   economy: "off",
   background: false,
+  showBudget: false,
+  allowRequests: false,
   words: { maxTokens: 0 },
   terms: { maxTokens: 0 },
   lossCheck: "off",

@@ -75,6 +75,7 @@ const OWN_ENTRY_WORDS: ReadonlyMap<unknown, string> = new Map([
   [MESSAGE_TYPES.continue, "request to continue"],
   [MESSAGE_TYPES.runningWork, "note on background processes"],
   [MESSAGE_TYPES.instructions, "note on changed instructions"],
+  [MESSAGE_TYPES.budget, "note on the size of the context"],
   ["bonsai.lost", "damaged entry"],
   [customTypes.sessionBlurb, "description of the session"],
   ["bonsai.import", "import of a transcript"],

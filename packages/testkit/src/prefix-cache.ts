@@ -29,13 +29,15 @@ export class PrefixCache {
     const isNewEpoch = this.#epochs.get(model.id) !== this.#compactions.size;
     this.#epochs.set(model.id, this.#compactions.size);
     const kept = this.#kept.get(model.id);
-    this.#kept.set(model.id, [...(kept ?? []), request]);
-    if (kept === undefined) return;
+    const continues = kept !== undefined && request.startsWith(kept.at(-1)!);
+    // A longer request contains the one that it continues.
+    this.#kept.set(model.id, [...(continues ? kept.slice(0, -1) : (kept ?? [])), request]);
+    if (kept === undefined || continues) return;
+    this.breaks += 1;
     const read = Math.max(...kept.map((each) => commonLength(each, request)));
     const isFree = isNewEpoch && freshAfter !== undefined;
     const length = isFree ? Math.max(0, stable.indexOf(freshAfter)) : stable.length;
     this.rewrittenBytes += Math.max(0, length - read);
-    if (!request.startsWith(kept.at(-1)!)) this.breaks += 1;
   }
 }
 

@@ -2,6 +2,7 @@ import { isRecord } from "@bonsai-agent/messages";
 import { isNote, MESSAGE_TYPES } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import type { CustomInput } from "../events.ts";
+import { budgetLine, budgetStep, type ContextBudget } from "./budget-line.ts";
 import type { InstructionFiles } from "./instruction-files.ts";
 import type { SystemPromptInUse } from "./system-prompt.ts";
 
@@ -9,6 +10,10 @@ interface PromptNotesOptions {
   session: Session;
   systemPrompt: SystemPromptInUse;
   instructions?: Pick<InstructionFiles, "renew" | "adopt" | "note"> | undefined;
+  /** Undefined if the model is not told. */
+  budget: () => ContextBudget | undefined;
+  /** True if the model can ask for a compaction. */
+  canAsk: () => boolean;
 }
 
 /**
@@ -41,6 +46,10 @@ export class PromptNotes {
 
   /** The notes that the next request needs, from the messages in the model's view. */
   pending(): CustomInput[] {
+    return [...this.#instructionNote(), ...this.#budgetLine()];
+  }
+
+  #instructionNote(): CustomInput[] {
     const { session, instructions } = this.#options;
     const told = session.projection().items.map(({ message }) => {
       const isTold = message.role === "custom" && message.customType === MESSAGE_TYPES.instructions;
@@ -50,5 +59,20 @@ export class PromptNotes {
     if (note === undefined) return [];
     const { text: content, known } = note;
     return [{ customType: MESSAGE_TYPES.instructions, content, display: false, details: { known } }];
+  }
+
+  /** A line for each step, once in the model's view. */
+  #budgetLine(): CustomInput[] {
+    const { session, budget: read, canAsk } = this.#options;
+    const budget = read();
+    const step = budget === undefined ? 0 : budgetStep(budget);
+    if (budget === undefined || step === 0) return [];
+    const isTold = session.projection().items.some(({ message }) => {
+      if (message.role !== "custom" || message.customType !== MESSAGE_TYPES.budget) return false;
+      return isRecord(message.details) && Number(message.details.percent) >= step;
+    });
+    if (isTold) return [];
+    const content = budgetLine(budget, canAsk());
+    return [{ customType: MESSAGE_TYPES.budget, content, display: false, details: { percent: step } }];
   }
 }

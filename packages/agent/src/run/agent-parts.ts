@@ -107,7 +107,11 @@ export function agentParts(options: AgentOptions): AgentParts {
   const promptCache = new PromptCache();
   const makePrompt = typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools());
   const systemPrompt = new SystemPromptInUse(makePrompt);
-  const promptNotes = new PromptNotes({ session, systemPrompt, instructions: options.instructions });
+  const promptNotes = new PromptNotes({
+    ...{ session, systemPrompt, instructions: options.instructions },
+    budget: () => (parts.settings.compaction.showBudget ? parts.controller.budget() : undefined),
+    canAsk: () => parts.settings.compaction.allowRequests && tools.get("context") !== undefined,
+  });
   const known = {
     ...{ session, models, settings, onNotice, now, events, abortGrace, handlerCalls, tools, selection },
     durableWork: new DurableWork(session, options.durability),

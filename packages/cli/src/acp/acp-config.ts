@@ -6,7 +6,7 @@ import type { AgentHost } from "../call/agent-host.ts";
 import { readCallSettings } from "../call/settings.ts";
 
 /** Tools of the mode that changes nothing. */
-const READING_TOOLS = ["read", "grep", "find", "ls", "recall", "todo"];
+const READING_TOOLS = ["read", "grep", "find", "ls", "recall", "context", "todo"];
 
 const modes = [
   { id: "code", name: "Code", description: "All tools" },

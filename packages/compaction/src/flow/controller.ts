@@ -106,6 +106,19 @@ export class CompactionController {
     this.#attempts.answerArrived();
   }
 
+  /**
+   * The size of the context, and the size above which it is compacted. `refusal`: why no automatic compaction would run now.
+   * Undefined without a threshold.
+   */
+  budget(): { tokens: number; limitTokens: number; refusal?: string | undefined } | undefined {
+    const { settings, isSubAgent = false } = this.#options;
+    if (!settings.enabled || isSubAgent) return undefined;
+    const reading = this.#read();
+    const { compactAboveTokens: limitTokens } = decisionFor(this.#request({ reason: "threshold" }), reading);
+    const refusal = this.#attempts.taskRefusal(false) ?? this.#attempts.pauseReason();
+    return limitTokens === undefined ? undefined : { tokens: reading.tokens, limitTokens, refusal };
+  }
+
   /** Compacts if the context is above the threshold and no attempt is refused. Never rejects. */
   checkThreshold(at: { site: CompactionSite; signal?: AbortSignal }): Promise<CompactionOutcome> {
     return this.#settled("threshold", () => this.#threshold(at));

@@ -85,9 +85,11 @@ export const MESSAGE_TYPES = {
   runningWork: "bonsai.running-work",
   /** The text of instruction files that changed after the system prompt was made. */
   instructions: "bonsai.instructions",
+  /** A line with the size of the context. */
+  budget: "bonsai.budget",
 } as const;
 
-const NOTES: ReadonlySet<unknown> = new Set([MESSAGE_TYPES.instructions]);
+const NOTES: ReadonlySet<unknown> = new Set([MESSAGE_TYPES.instructions, MESSAGE_TYPES.budget]);
 
 /** True for a note of Bonsai about the state of the session. The next compaction makes it obsolete. */
 export function isNote({ customType }: { customType?: unknown }): boolean {
@@ -206,7 +208,7 @@ export function userContent(message: Message): UserContent[] {
 function customContent({ customType, content }: CustomMessage): UserContent[] {
   const blocks = blocksOf(content);
   if (!blocks.some(saysSomething)) return [];
-  if (customType === MESSAGE_TYPES.continue) return blocks;
+  if (customType === MESSAGE_TYPES.continue || customType === MESSAGE_TYPES.budget) return blocks;
   if (customType === MESSAGE_TYPES.pin) return ended(blocks, FRAMES.pin);
   if (customType === MESSAGE_TYPES.unpin) return ended(blocks, FRAMES.unpin);
   const { begin, end } =

@@ -170,7 +170,7 @@ function settingsOf(
   return { ...base, titles: false, thinking, instructionFiles: resourceLoader.instructionFiles(base) };
 }
 
-const BUILT_IN = ["read", "bash", "edit", "write", "grep", "find", "ls", "recall"];
+const BUILT_IN = ["read", "bash", "edit", "write", "grep", "find", "ls", "recall", "context"];
 
 /** Such a session is often a sub-agent: it has sub-agents of its own only if `tools` names them. */
 function excludedTools({ tools, excludeTools = [], noTools }: CreateAgentSessionOptions): string[] {
