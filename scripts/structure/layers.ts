@@ -58,7 +58,7 @@ const ORDER: Order = {
   ],
   "packages/agent/src": [
     ...["notice.ts", "settings.ts", "tools", "resources", "prompt", "recall", "events.ts"],
-    ...["lifecycle.ts", "run", "listing", "task-tool.ts", "agent.ts", "open-agent.ts"],
+    ...["lifecycle.ts", "run", "listing", "task-tool.ts", "agent.ts", "context-tool.ts", "open-agent.ts"],
     ...["host.ts", "index.ts"],
   ],
   "packages/transcripts/src": [

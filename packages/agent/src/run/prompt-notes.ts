@@ -2,9 +2,9 @@ import { isRecord } from "@bonsai-agent/messages";
 import { isNote, MESSAGE_TYPES } from "@bonsai-agent/messages/host";
 import type { Session } from "@bonsai-agent/session";
 import type { CustomInput } from "../events.ts";
-import { budgetLine, budgetStep, type ContextBudget } from "./budget-line.ts";
-import type { InstructionFiles } from "./instruction-files.ts";
-import type { SystemPromptInUse } from "./system-prompt.ts";
+import { budgetLine, budgetStep, type ContextBudget } from "../prompt/budget-line.ts";
+import type { InstructionFiles } from "../prompt/instruction-files.ts";
+import type { SystemPromptInUse } from "../prompt/system-prompt.ts";
 
 interface PromptNotesOptions {
   session: Session;
