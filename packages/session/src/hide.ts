@@ -1,4 +1,5 @@
 import { BonsaiError, callsIn, contentText, type Message } from "@bonsai-agent/messages";
+import { isNote } from "@bonsai-agent/messages/host";
 import type { ContextEditEntry, Entry } from "./entry.ts";
 import { projectEntry } from "./projection.ts";
 import type { Session } from "./session.ts";
@@ -48,9 +49,12 @@ export function toggleHidden(session: Session, entryId: string): HideChange {
   return { isHidden, entryIds: changed.map(({ entry }) => entry.id) };
 }
 
-/** The messages of the current path that `toggleHidden` would show again, oldest first. */
+/** The messages of the current path that `toggleHidden` would show again, oldest first. Without obsolete notes of Bonsai. */
 export function hiddenByEdit(session: Session): readonly Entry[] {
-  return pathMessages(session).flatMap(({ entry, edits }) => (isHiding(edits.at(-1)) ? [entry] : []));
+  return pathMessages(session).flatMap(({ entry, message, edits }) => {
+    const isObsolete = message.role === "custom" && isNote(message);
+    return isHiding(edits.at(-1)) && !isObsolete ? [entry] : [];
+  });
 }
 
 /** True for an edit that hides a whole message. */
