@@ -256,6 +256,29 @@ describe("a long session in an editor", () => {
     await client.leave();
   });
 
+  test("a session that cannot be loaded again stays open", async () => {
+    const { project, sessionId, argv } = longProject();
+    const { client } = await AcpClient.open(project, { argv });
+    const opening = { sessionId, cwd: project.cwd, mcpServers: [] };
+    await client.agent.request("session/resume", opening);
+    const refusal = client.agent.request("session/load", { ...opening, cwd: join(project.cwd, "missing") });
+    expect((await errorOf(refusal)).data).toMatchObject({ code: "folder_not_found" });
+    expect(await client.prompt(sessionId, "go on")).toEqual({ stopReason: "end_turn" });
+    await client.leave();
+  });
+
+  test("a session that is deleted while it is loaded is closed", async () => {
+    const { project, file, sessionId, argv } = longProject();
+    const { client } = await AcpClient.open(project, { argv });
+    const loaded = client.agent.request("session/load", { sessionId, cwd: project.cwd, mcpServers: [] });
+    await Promise.all([loaded, client.agent.request("session/delete", { sessionId })]);
+    expect(existsSync(file)).toBe(false);
+    expect((await errorOf(client.prompt(sessionId, "go on"))).data).toMatchObject({
+      code: "session_not_found",
+    });
+    await client.leave();
+  });
+
   test("a deleted session goes to the trash folder", async () => {
     const project = agentProject(says("yes"));
     const { client } = await AcpClient.open(project);

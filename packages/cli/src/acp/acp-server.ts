@@ -17,7 +17,8 @@ type Opening = Omit<acp.ResumeSessionRequest, "sessionId">;
 export class AcpServer {
   readonly #call: AgentCall;
   readonly #sessions = new Map<string, AcpSession>();
-  readonly #loadInTurn = oneAfterTheOther();
+  /** Loads and deletions: of two requests for one session, the second one sees what the first one did. */
+  readonly #inTurn = oneAfterTheOther();
   /** Sessions that are being opened. */
   readonly #opening = new Set<Promise<unknown>>();
   #capabilities: acp.ClientCapabilities = {};
@@ -56,6 +57,7 @@ export class AcpServer {
   }
 
   async newSession(opening: Opening, client: acp.AgentContext): Promise<acp.NewSessionResponse> {
+    checkFolder(opening.cwd);
     const session = await this.#open(opening, client, {});
     return { sessionId: session.id, ...session.begin() };
   }
@@ -65,7 +67,9 @@ export class AcpServer {
     client: acp.AgentContext,
     { replays }: { replays: boolean },
   ): Promise<acp.LoadSessionResponse> {
-    return this.#loadInTurn(async () => {
+    return this.#inTurn(async () => {
+      // An open session stays open if it cannot be loaded again.
+      checkFolder(opening.cwd);
       const { file } = this.#find(sessionId);
       // A client that lost its view loads again: one agent for each file.
       this.#sessions.get(sessionId)?.refuseWhileBusy();
@@ -77,7 +81,6 @@ export class AcpServer {
   }
 
   async #open({ cwd, mcpServers = [] }: Opening, client: acp.AgentContext, options: { session?: string }) {
-    checkFolder(cwd);
     const io = { ...this.#call.io, cwd, stdin: undefined };
     const call = { ...this.#call, io, options: { ...this.#call.options, ...options } };
     const link = new ClientLink(client, this.#capabilities);
@@ -124,9 +127,11 @@ export class AcpServer {
     await session.close();
   }
 
-  async deleteSession(sessionId: string): Promise<void> {
-    if (this.#sessions.has(sessionId)) await this.closeSession(sessionId);
-    moveToTrash(this.#find(sessionId).file, bonsaiHome(this.#call.io.env));
+  deleteSession(sessionId: string): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#sessions.has(sessionId)) await this.closeSession(sessionId);
+      moveToTrash(this.#find(sessionId).file, bonsaiHome(this.#call.io.env));
+    });
   }
 
   /** @throws BonsaiError `session_not_found`, also for the beginning of an id and for a path */
