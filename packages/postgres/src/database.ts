@@ -40,14 +40,15 @@ function checkUrl(url: string): void {
 
 type Row = Record<string, unknown>;
 
-/** Runs one statement. @throws BonsaiError `database_failed`, `database_not_initialised` */
+/** Runs one statement. @param name plans it once for each connection @throws BonsaiError `database_failed`, `database_not_initialised` */
 export async function query<Result extends Row>(
   database: Database,
   text: string,
   values: readonly unknown[] = [],
+  name?: string,
 ): Promise<Result[]> {
   try {
-    const config = { text, values: [...values], query_timeout: QUERY_TIMEOUT_MS };
+    const config = { text, values: [...values], query_timeout: QUERY_TIMEOUT_MS, ...(name && { name }) };
     return (await database.query<Result>(config)).rows;
   } catch (error) {
     throw databaseError(error);

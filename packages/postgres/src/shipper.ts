@@ -158,12 +158,13 @@ export class Shipper {
     const notes = [...this.#notes.values()];
     const { codec, data } = packSegment(next?.bytes ?? Buffer.alloc(0));
     const sentMs = performance.now();
-    const rows = await query<{ watched: boolean }>(pool, SHIP, [
+    const values = [
       ...[lease.sessionId, lease.fence, from, until, codec, data, facts.lines],
       ...[facts.name !== undefined, facts.name ?? null, facts.firstWords ?? null],
       JSON.stringify(notes.map(({ id, tool, ...note }) => ({ ...note, call_id: id, tool: storable(tool) }))),
       lease.leaseMs,
-    ]);
+    ];
+    const rows = await query<{ watched: boolean }>(pool, SHIP, values, "bonsai_ship");
     if (rows.length === 0) return this.#readStored();
     lease.renewed(sentMs);
     this.#storedBytes = until;
