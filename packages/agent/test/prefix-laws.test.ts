@@ -42,6 +42,9 @@ const names = Object.keys(steps) as (keyof typeof steps)[];
 const other = { ...actor, id: "other", contextWindow: 30_000 };
 const contextSize = () => ({ tokens: 0, estimatedTokens: 0 });
 
+/** In the JSON of a request. */
+const BEFORE_INSTRUCTIONS = String.raw`\n\n# Instructions of the user`;
+
 /** The model works in every second answer, so that thresholds are crossed between tools. */
 async function spendDay(
   day: readonly (keyof typeof steps)[],
@@ -61,7 +64,7 @@ async function spendDay(
     await agent.prompt(step === "talk" ? filler(3_000) : "Go on.");
   }
   const turns = asked.filter(({ purpose }) => purpose === "turn");
-  for (const call of turns) cache.send(call, "# Instructions of the user");
+  for (const call of turns) cache.send(call, BEFORE_INSTRUCTIONS);
   await agent.close();
   const summaries = turns.flatMap(({ messages: [first] }) =>
     first?.role === "compactionSummary" ? [first.summary] : [],
