@@ -109,6 +109,8 @@ class Player {
   readonly #recalled = new Set<string>();
   readonly #replay: Omit<Replay, "tokens" | "usd" | "lossesUsd" | "summaries">;
   readonly #answers: number;
+  /** True once something left the view. */
+  #hasLosses = false;
   /** Index of the latest answer. */
   #answeredAt = -1;
   readonly #clock: RecordedClock;
@@ -182,6 +184,7 @@ class Player {
   ): Promise<void> {
     this.#replay.waitedMs += await this.#slow.waitedFor(look, untilMs);
     const { status, reason } = await look;
+    this.#hasLosses ||= status === "masked" || status === "compacted";
     if (status === "masked") this.#replay.masks += 1;
     if (status !== "compacted") return;
     this.#recalled.clear();
@@ -256,6 +259,7 @@ class Player {
 
   /** Pays for the content that an answer, and the messages since the one before it, use from outside the view. */
   #fetchLosses(at: number): void {
+    if (!this.#hasLosses) return;
     const from = this.#answeredAt + 1;
     const uses = this.#uses;
     const sight = this.#sight();

@@ -12,7 +12,7 @@ interface SearchOptions {
   days: ReadonlyArray<Omit<ReplayOptions, "settings">>;
   /** The settings to improve. */
   baseline: Policy;
-  /** Number of random settings to try. Default 32. */
+  /** Number of random settings to try. Default 24. */
   tried?: number;
   /** Seed of the random settings. Default 1. */
   seed?: number;
@@ -46,7 +46,7 @@ export interface TestedPolicy {
   waitedSeconds: number;
 }
 
-const TRIED = 32;
+const TRIED = 24;
 
 /**
  * Searches for the settings with the lowest total cost by successive halving: all candidates on the longest day, the
