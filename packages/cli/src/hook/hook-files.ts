@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { GapRecord, GapText } from "@bonsai-agent/compaction/host";
-import { SecretFilter } from "@bonsai-agent/messages";
+import { isRecord, SecretFilter } from "@bonsai-agent/messages";
 import { writeWholeFile } from "@bonsai-agent/models/host";
 import type { ReadPlace } from "@bonsai-agent/transcripts";
 import { hookLogFile } from "../call/launcher.ts";
@@ -89,7 +89,9 @@ export class StateFile {
   removeOld(nowMs: number): void {
     for (const name of readdirSync(this.#folder)) {
       const path = join(this.#folder, name);
-      if (nowMs - statSync(path).mtimeMs > MAX_STATE_AGE_MS) rmSync(path, { force: true });
+      // A call for another session can remove the file first.
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats?.isFile() && nowMs - stats.mtimeMs > MAX_STATE_AGE_MS) rmSync(path, { force: true });
     }
   }
 }
@@ -149,7 +151,8 @@ export function loggedRuns(home: string): HookRun[] {
     const lines = readFileSync(hookLogFile(home), "utf8").trimEnd().split("\n");
     return lines.flatMap((line) => {
       try {
-        return [JSON.parse(line) as HookRun];
+        const run: unknown = JSON.parse(line);
+        return isRecord(run) ? [run as unknown as HookRun] : [];
       } catch {
         return [];
       }

@@ -1,4 +1,13 @@
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { claudeCodeTranscript, codexTranscript, fewRuns } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -206,6 +215,49 @@ test("a home that cannot be written gives no answer, and a damaged state counts 
     writeFileSync(file, damaged);
     expect(contextIn(other.start())).toContain("git push");
   }
+});
+
+test("a file that another call removes does not cost the instructions", () => {
+  const session = new Session();
+  session.post();
+  symlinkSync(join(session.home, "missing"), join(session.home, "hook", "removed.json"));
+  expect(session.call("PreCompact", { trigger: "auto" })).toContain("npm publish");
+  expect(session.runs().at(-1)?.error).toBeUndefined();
+});
+
+test("the log skips damaged lines and lines that are not objects", () => {
+  const session = new Session();
+  session.start();
+  appendFileSync(hookLogFile(session.home), '{"at":"20\nnull\n17\n');
+  session.prompt();
+  expect(session.runs().map(({ event }) => event)).toEqual(["SessionStart"]);
+});
+
+test("a damaged last line and CRLF do not change the added text", () => {
+  const text = contextIn(new Session().start()).replace(/bonsai search.*/, "");
+  const session = new Session();
+  const lines = readFileSync(session.transcript, "utf8").replaceAll("\n", "\r\n");
+  writeFileSync(session.transcript, `${lines}{"type":"assistant","mess`);
+  expect(contextIn(session.start()).replace(/bonsai search.*/, "")).toBe(text);
+});
+
+test.skipIf(process.platform === "win32")(
+  "a pipe as the transcript gives no answer and an error in the log",
+  () => {
+    const session = new Session();
+    const pipe = join(session.folder, "pipe.jsonl");
+    execFileSync("mkfifo", [pipe]);
+    expect(session.call("SessionStart", { source: "compact", transcript_path: pipe })).toBe("");
+    expect(session.runs()[0]?.error).toContain("pipe.jsonl");
+  },
+);
+
+test("a session id cannot name a file outside of the state's folder", () => {
+  const session = new Session();
+  for (const session_id of ["../../escaped", "/tmp/a/b", "", "..", "x".repeat(5_000), "a\0b"])
+    session.call("PostCompact", { session_id, compact_summary: "Done." });
+  expect(session.runs().filter(({ error }) => error !== undefined)).toEqual([]);
+  expect(readdirSync(join(session.home, "hook"))).toHaveLength(6);
 });
 
 test("the state has no secrets, and the added text keeps them", () => {
