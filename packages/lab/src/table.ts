@@ -1,9 +1,9 @@
 import { count, counted, duration, usdText } from "@bonsai-agent/messages/numbers";
 import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
 
-/** The results with equal ones as one row, named after all its policies. */
+/** The results with equal cells as one row, named after all its policies. */
 export function tableRows(policies: readonly PolicyResult[]): PolicyResult[] {
-  const groups = Map.groupBy(policies, ({ policy: _, ...result }) => JSON.stringify(result));
+  const groups = Map.groupBy(policies, (result) => labColumns.map(({ cell }) => cell(result)).join("\n"));
   return [...groups.values()].map((group) => ({
     ...group[0]!,
     policy: group.map(({ policy }) => policy).join(", "),

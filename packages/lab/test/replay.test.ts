@@ -160,6 +160,9 @@ test("equal policies share a row, the headline compares with the first, and a wi
   const policies = ["pi", "opencode", `${SMALL}+24k`].map(policyNamed);
   const run = await playPolicies({ days: [{ ...model, windowTokens: 200_000 }], policies });
   expect(tableRows(run.policies).map(({ policy }) => policy)).toEqual(["pi, opencode", `${SMALL}+24k`]);
+  const [shown] = run.policies;
+  const alike = { ...shown!, policy: "alike", usd: shown!.usd + 0.000_001 };
+  expect(tableRows([shown!, alike]).map(({ policy }) => policy)).toEqual(["pi, alike"]);
   const first = { ...run.policies[0]!, usd: 35.51, waitedSeconds: 75 };
   const auto = { ...first, policy: "auto", usd: 20.6, waitedSeconds: 25 };
   expect(headline({ ...run, policies: [first, auto] })).toBe(
