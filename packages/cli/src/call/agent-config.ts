@@ -56,6 +56,23 @@ export function backupFile(file: string): string {
   return `${file}.bonsai-backup`;
 }
 
+/** The outcome of a change in sentences. `entry` is such as `the hook`, and `next` the user's next step. */
+export function installLines(
+  { file, before }: ConfigChange,
+  { outcome, entry, label, next }: { outcome: ConfigOutcome; entry: string; label: string; next: string },
+): Line[] {
+  if (outcome === "declined") return [["Nothing was changed."]];
+  if (outcome === "unchanged") return [[`${label} already has ${entry}, in ${file}.`]];
+  const former = before === undefined ? "" : ` The former file is ${backupFile(file)}.`;
+  return [[`Added ${entry} to ${file}.${former}`], [next]];
+}
+
+/** As `installLines`, for a removal. */
+export function removalLines(file: string, outcome: ConfigOutcome, entry: string): Line[] {
+  if (outcome === "declined") return [["Nothing was changed."]];
+  return [[outcome === "written" ? `Removed ${entry} from ${file}.` : `${file} does not have ${entry}.`]];
+}
+
 function isConfirmed({ io, output }: Invocation, file: string): Promise<boolean> {
   return io.interruptible(async (signal) => {
     const ui = terminalUi({ io, output, signal });

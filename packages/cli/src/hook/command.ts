@@ -2,7 +2,13 @@ import { rmSync } from "node:fs";
 import { type GapText, gapText, lostCounts } from "@bonsai-agent/compaction/host";
 import { textFile } from "@bonsai-agent/models/host";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { applyConfigChange, backupFile, parseConfig } from "../call/agent-config.ts";
+import {
+  applyConfigChange,
+  backupFile,
+  installLines,
+  parseConfig,
+  removalLines,
+} from "../call/agent-config.ts";
 import { compactionLosses } from "../call/compaction-losses.ts";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
@@ -39,14 +45,11 @@ export async function install(invocation: Invocation): Promise<ExitCode | undefi
   const home = bonsaiHome(invocation.io.env);
   const after = withHook(agent, text ?? "", file, home);
   writeLauncher(home);
-  const outcome = await applyConfigChange(invocation, { file, before: text, after });
-  const { label, next } = AGENT_ROWS[agent];
-  invocation.output.result({ agent, file, outcome }, () => {
-    if (outcome === "declined") return [["Nothing was changed."]];
-    if (outcome === "unchanged") return [[`${label} already has the hook, in ${file}.`]];
-    const kept = text === undefined ? "" : ` The former file is ${backupFile(file)}.`;
-    return [[`Added the hook to ${file}.${kept}`], [next]];
-  });
+  const change = { file, before: text, after };
+  const outcome = await applyConfigChange(invocation, change);
+  invocation.output.result({ agent, file, outcome }, () =>
+    installLines(change, { outcome, entry: "the hook", ...AGENT_ROWS[agent] }),
+  );
   return outcome === "declined" ? ExitCode.cancelled : undefined;
 }
 
@@ -64,12 +67,7 @@ export async function remove(invocation: Invocation): Promise<ExitCode | undefin
     after === undefined ? "unchanged" : await applyConfigChange(invocation, { file, before: text, after });
   const isEmpty = after !== undefined && Object.keys(parseConfig(after, file)).length === 0;
   if (outcome === "written" && former === undefined && isEmpty) rmSync(file);
-  const words = {
-    written: "Removed the hook from",
-    unchanged: "There is no hook in",
-    declined: "Nothing changed in",
-  };
-  invocation.output.result({ agent, file, outcome }, () => [[`${words[outcome]} ${file}.`]]);
+  invocation.output.result({ agent, file, outcome }, () => removalLines(file, outcome, "the hook"));
   return outcome === "declined" ? ExitCode.cancelled : undefined;
 }
 

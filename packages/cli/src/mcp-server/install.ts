@@ -1,7 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { textFile } from "@bonsai-agent/models/host";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { applyConfigChange, backupFile } from "../call/agent-config.ts";
+import { applyConfigChange, installLines, removalLines } from "../call/agent-config.ts";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { launchCommand, launcherProblem, writeLauncher } from "../call/launcher.ts";
@@ -10,6 +10,8 @@ import { configWith, installedEntry, isOwnEntry, type McpClient, mcpClients } fr
 
 /** The subcommand that the server's entries call. */
 const SERVER_COMMAND = "mcp-server";
+/** The entry in sentences. */
+const ENTRY = "the server bonsai";
 
 /** Adds the server to a client's configuration. Shows the change and asks first. */
 export async function install(invocation: Invocation): Promise<ExitCode | undefined> {
@@ -28,13 +30,15 @@ export async function install(invocation: Invocation): Promise<ExitCode | undefi
   const after = configWith(client, { text: text ?? "", file }, launch);
   if (after === undefined) throw unusualForm(file);
   writeLauncher(home);
-  const outcome = await applyConfigChange(invocation, { file, before: text, after });
-  const report = { client: client.name, file, outcome };
-  invocation.output.result(report, () => installLines(client, { ...report, hadFile: text !== undefined }));
+  const change = { file, before: text, after };
+  const outcome = await applyConfigChange(invocation, change);
+  invocation.output.result({ client: client.name, file, outcome }, () =>
+    installLines(change, { outcome, entry: ENTRY, label: client.label, next: client.next }),
+  );
   return outcome === "declined" ? ExitCode.cancelled : undefined;
 }
 
-/** Removes the server from a client's configuration, in the same way. */
+/** Removes the server from a client's configuration. Shows the change and asks first. */
 export async function remove(invocation: Invocation): Promise<ExitCode | undefined> {
   const client = namedClient(invocation);
   const { file, text } = configOf(client, invocation);
@@ -44,12 +48,7 @@ export async function remove(invocation: Invocation): Promise<ExitCode | undefin
   if (isOwn && after === undefined) throw unusualForm(file);
   const outcome =
     after === undefined ? "unchanged" : await applyConfigChange(invocation, { file, before: text, after });
-  const words = {
-    written: "Removed bonsai from",
-    unchanged: "There is no server bonsai in",
-    declined: "Nothing changed in",
-  };
-  invocation.output.result({ client: client.name, file, outcome }, () => [[`${words[outcome]} ${file}.`]]);
+  invocation.output.result({ client: client.name, file, outcome }, () => removalLines(file, outcome, ENTRY));
   return outcome === "declined" ? ExitCode.cancelled : undefined;
 }
 
@@ -118,17 +117,4 @@ function unusualForm(file: string): BonsaiError {
     message: `${file} has its MCP servers in a form that Bonsai cannot edit safely. Nothing was changed.`,
     hint: "Write each server as a table of its own, `[mcp_servers.NAME]`, then run the command again.",
   });
-}
-
-interface InstallReport {
-  file: string;
-  outcome: "written" | "unchanged" | "declined";
-  hadFile: boolean;
-}
-
-function installLines(client: McpClient, { file, outcome, hadFile }: InstallReport): Line[] {
-  if (outcome === "declined") return [["Nothing was changed."]];
-  const kept = hadFile ? ` The former file is ${backupFile(file)}.` : "";
-  if (outcome === "unchanged") return [[`${client.label} already has the server bonsai, in ${file}.`]];
-  return [[`Added the server bonsai to ${file}.${kept}`], [client.next]];
 }
