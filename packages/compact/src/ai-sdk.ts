@@ -110,7 +110,7 @@ function resolved(model: LanguageModel): ModelObject {
   return provider.languageModel(model);
 }
 
-/** The model with a retry after a refusal as too long. */
+/** The model with one retry after an overflow. */
 function recovering(model: ModelObject, call: CallCompaction): LanguageModel {
   const middleware: LanguageModelMiddleware = {
     specificationVersion: "v4",
@@ -176,7 +176,7 @@ class CallCompaction {
     this.#state = options.state ?? null;
   }
 
-  /** The messages for the next step. The same array without need. */
+  /** The messages for the next step. The same array if they need no change. */
   async compact(model: ModelObject, step: StepOptions): Promise<readonly AiMessage[]> {
     const window = await this.#window(model);
     if (window === undefined && this.#state === null) return step.messages;
@@ -184,7 +184,7 @@ class CallCompaction {
     return messages;
   }
 
-  /** A shorter request. Undefined if the error is no refusal as too long, or nothing can be removed. */
+  /** A shorter request. Undefined after another error than an overflow, or if nothing can be removed. */
   async recover(
     error: unknown,
     { params, model }: RequestOptions,

@@ -11,7 +11,7 @@ interface ListView {
   texts: ReadonlyMap<number, string>;
 }
 
-/** The caller's messages: those that the summary replaces or precedes, and the rest, which a compaction may change. */
+/** The caller's messages: the head up to the summary, or its originals, and the rest, which a compaction may change. */
 export class MessageList {
   /** The rest in Bonsai's messages, with the index of the unit of each. */
   readonly entries: ReadonlyArray<UnitEntry & { readonly unit: number }>;

@@ -119,7 +119,7 @@ test("the record names files, and the reason of a denied call is in the user's w
   expect(textOf(after[0])).toContain("Denied the call of deploy: Use the staging server.");
 });
 
-test("system messages and unknown items stay in front of the summary", async () => {
+test("system messages and unknown items stay before the summary", async () => {
   const fixed: ResponseInputItem[] = [
     { role: "developer", content: "Be brief." },
     { type: "compaction", id: "cmp_1", encrypted_content: "x" },

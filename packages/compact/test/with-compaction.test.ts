@@ -111,7 +111,7 @@ for (const refusesInStream of [false, true])
     expect(requestSizes(model).filter((tokens) => tokens > 6_000)).toHaveLength(1);
   });
 
-test("an error that is no overflow reaches the caller", async () => {
+test("errors other than an overflow reach the caller", async () => {
   const model = scriptedModel({ pages: 1 });
   model.doGenerate = async () => {
     throw new Error("Invalid API key.");

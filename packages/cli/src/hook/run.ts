@@ -42,7 +42,7 @@ interface HookInput {
 const INSTRUCTIONS_TOKENS = 600;
 /** About 10,000 characters of English text. */
 export const MAX_TEXT_TOKENS = 2_800;
-/** For the facts that the summary leaves out, after a text that was composed without the summary. */
+/** Limit of the second text, for facts that the summary and the first text leave out. */
 const REST_TOKENS = 500;
 
 /** New bytes of a transcript before a prompt reads ahead. */
@@ -275,7 +275,7 @@ function shownText({ compaction }: CurrentSpan): string | undefined {
   return compaction && [compaction.summary, compaction.restored].join("\n");
 }
 
-/** Tells the agent how to find facts that the text leaves out. */
+/** The last sentence of a text: names the tool and the command that find other facts. */
 export function endingFor(transcriptPath: string): string {
   return `To find more of the earlier conversation, use the tool \`recall\` of the MCP server \`bonsai\` if you have it, or run \`bonsai search WORDS --in ${transcriptPath}\`.`;
 }

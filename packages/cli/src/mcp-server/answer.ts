@@ -13,7 +13,7 @@ export function pageOf(text: string, page = 1, chars = PAGE_CHARS): string {
   return page < count ? `${part}\n\n[Page ${page} of ${count}. Continue with page ${page + 1}.]` : part;
 }
 
-/** An answer in words, or with a structure: its text is then the same as JSON, for clients that show only one. */
+/** An answer as text. A structure is also written as JSON text, for clients that show only text. */
 export function toolResult(answer: string | Record<string, unknown>, secrets: SecretFilter): CallToolResult {
   const shown = secrets.value(answer);
   if (typeof shown === "string") return { content: [{ type: "text", text: shown }] };

@@ -284,7 +284,7 @@ function lineStarts(path: string): number[] {
   return starts;
 }
 
-/** The agent that a client belongs to, by the name that it gives itself. */
+/** The agent of an MCP client, by the client's name. */
 export function agentOfClient(clientName: string): SessionAgent | undefined {
   const name = clientName.toLowerCase();
   const agents = Object.keys(agentNames) as SessionAgent[];

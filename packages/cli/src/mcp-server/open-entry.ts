@@ -82,7 +82,7 @@ function textOf(session: Session, id: string): RecalledEntry | undefined {
   return entry && recalledEntry(session, entry);
 }
 
-/** Bonsai's own tool names its arguments otherwise. */
+/** Renames the arguments of Bonsai's own tool in its messages. */
 function argumentNames(text: string): string {
   return text.replaceAll("fromLine", "from_line");
 }

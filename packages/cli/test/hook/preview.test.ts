@@ -44,7 +44,7 @@ test("preview redacts secrets, and --no-redact keeps them", async () => {
 
 const fixtures = fileURLToPath(new URL("../../../transcripts/test/fixtures/", import.meta.url));
 
-test("preview refuses a file that is no transcript, and one of an agent without the hook", async () => {
+test("preview refuses files other than transcripts, and transcripts of agents without the hook", async () => {
   for (const path of ["package.json", `${fixtures}gemini.jsonl`]) {
     const { code, stdout, stderr } = await runCli(["hook", "preview", path]);
     expect([code, stdout]).toEqual([2, ""]);

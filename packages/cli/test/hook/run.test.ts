@@ -217,7 +217,7 @@ test("a home that cannot be written gives no answer, and a damaged state counts 
   }
 });
 
-test("a file that another call removes does not cost the instructions", () => {
+test("PreCompact gives its instructions if another call removes a state file", () => {
   const session = new Session();
   session.post();
   symlinkSync(join(session.home, "missing"), join(session.home, "hook", "removed.json"));

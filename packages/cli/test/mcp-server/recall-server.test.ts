@@ -78,7 +78,7 @@ test("recall follows a transcript as it grows", async () => {
   expect(await hits("ochre")).toBe(1);
 });
 
-test("results of this server and entries in view are no hits", async () => {
+test("recall ignores results of this server and entries in view", async () => {
   const home = agentsHome();
   const record = (at: number, role: string, content: unknown) => ({
     ...{ type: role, uuid: `w${at}`, parentUuid: at === 0 ? null : `w${at - 1}`, sessionId: "watch" },
@@ -169,7 +169,7 @@ test("open_entry shows a message by number, its neighbours, and lines around a t
   });
 });
 
-test("list_sessions filters by agent and folder, and pages, and has its text as a structure", async () => {
+test("list_sessions filters by agent and folder, pages, and returns its text as a structure", async () => {
   const home = agentsHome();
   const { call } = await memoryClient(home);
   const ids = async (args: Record<string, unknown>) =>
@@ -187,7 +187,7 @@ test("list_sessions filters by agent and folder, and pages, and has its text as 
   expect(JSON.parse(text)).toEqual(structured);
 });
 
-test("carry_over has the user's words of the whole session, also those before a compaction", async () => {
+test("carry_over has the user's words from before and after a compaction", async () => {
   const { call } = await memoryClient(agentsHome());
   const { text } = await call("carry_over");
   expect(text).toContain("Paint the harbour wall. Never use lead.");
@@ -264,7 +264,7 @@ test("every answer redacts keys of the environment, known forms, and values that
   for (const secret of [known, form, given]) expect(shown).not.toContain(secret);
 });
 
-test("wrong calls get an error in words with a remedy", () => {
+test("wrong calls get an error with a hint", () => {
   const home = agentsHome();
   home.write(".claude/projects/-srv-damaged/damaged.jsonl", '{"type":"user"\n\0\0\n{"uuid":1}\n');
   return everyRow([
@@ -287,7 +287,7 @@ test("wrong calls get an error in words with a remedy", () => {
   });
 });
 
-test("recall without any session for the folder searches all, and the other tools say what is missing", async () => {
+test("if the folder has no session, recall searches all sessions and the other tools name the missing session", async () => {
   const { call } = await memoryClient({ ...agentsHome(), cwd: "/srv/empty" });
   expect((await call("recall", { query: "cobalt" })).text).toContain("14 cans of cobalt");
   const { text, isError } = await call("carry_over");
