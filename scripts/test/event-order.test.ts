@@ -55,11 +55,17 @@ async function orderOf(
 
 const prompt = (session: TestSession) => session.prompt("hi");
 const call = { calls: [{ name: "bash", arguments: { command: "echo hi" } }] };
-/** A session above the threshold, with tool results that can be masked. */
+/** A session above the threshold, with tool results that can be masked. It has no budget lines: they are stored like messages. */
 const fullContext = (): OpenTestSessionOptions => ({
   session: history("U:6000 A U:5000 A U:5000 A | U A(t1) T1:900 A(t2) T2:2200 A").session,
   model: { contextWindow: 20_000, maxOutputTokens: 2_000 },
-  settings: { compaction: { mask: { protectTokens: 2_000, minimumTokens: 500 }, keepRecentTokens: 4_000 } },
+  settings: {
+    compaction: {
+      mask: { protectTokens: 2_000, minimumTokens: 500 },
+      keepRecentTokens: 4_000,
+      showBudget: false,
+    },
+  },
 });
 
 test("a run with a compaction and a tool follows the drawing, with a second turn", async () => {
