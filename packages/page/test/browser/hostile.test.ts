@@ -70,7 +70,7 @@ async function readThrough(page: Page, look: () => Promise<void>): Promise<void>
 
 test("every view shows all texts of a session as text", async () => {
   const session = hostileSession();
-  const { page, misdeeds } = await show(await exported(session), { viewport: { width: 1280, height: 6000 } });
+  const { page, misdeeds } = await show(await exported(session), { viewport: { width: 640, height: 6000 } });
   const found = new Set<string>();
   const look = async () => {
     for (const each of await forbidden(page)) found.add(each);
