@@ -94,7 +94,8 @@ export class AcpUi {
       .request("session/request_permission", question, { cancellationSignal, stopWaitingOnCancel: true })
       .catch(() => undefined);
     const outcome = response?.outcome;
-    const chosen = outcome?.outcome === "selected" ? choices[Number(outcome.optionId)] : undefined;
+    const optionId = outcome?.outcome === "selected" ? outcome.optionId : undefined;
+    const chosen = choices.find((_choice, at) => String(at) === optionId);
     if (chosen?.isKept) this.#kept.set(key, chosen.answer);
     if (openCall === undefined)
       void this.#link.send({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" });

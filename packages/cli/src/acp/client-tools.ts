@@ -15,23 +15,31 @@ export function clientFiles(link: ClientLink, cwd: string): EditorFiles {
   const isShared = (path: string) => isInside(realPath(cwd), path);
   return {
     ...(readTextFile && {
-      async read(path) {
+      async read(path, signal) {
         if (!isShared(path)) return undefined;
         const { sessionId } = link;
         // A file that the editor refuses, such as an ignored one, is read from the disk.
-        const read = await client.request("fs/read_text_file", { sessionId, path }).catch(() => undefined);
+        const read = await client
+          .request("fs/read_text_file", { sessionId, path }, until(signal))
+          .catch(() => undefined);
         return read?.content;
       },
     }),
     ...(writeTextFile && {
-      async write(path, content) {
+      async write(path, content, signal) {
         if (!isShared(path)) return false;
         await mkdir(dirname(path), { recursive: true });
-        await client.request("fs/write_text_file", { sessionId: link.sessionId, path, content });
+        const file = { sessionId: link.sessionId, path, content };
+        await client.request("fs/write_text_file", file, until(signal));
         return true;
       },
     }),
   };
+}
+
+/** A client may never answer: after the signal, nothing waits for it. */
+function until(signal: AbortSignal) {
+  return { cancellationSignal: signal, stopWaitingOnCancel: true };
 }
 
 /** Runs commands in terminals of the client. @param onTerminal shows the terminal in the tool's call */

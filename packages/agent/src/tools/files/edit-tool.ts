@@ -74,13 +74,14 @@ async function editFile(
   edits: readonly TextEdit[],
   { signal, editor }: { signal: AbortSignal; editor: EditorFiles | undefined },
 ): Promise<ToolResult> {
-  const { text, format } = await readWhole(file, editor);
+  const { text, format } = await readWhole(file, signal, editor);
   const before = withLf(text);
   const { changes, isExact } = planEdits(before, edits);
   const after = applyChanges(before, changes);
   signal.throwIfAborted();
   const changed = applyChanges(text, inFileEndings(text, changes));
-  if (!(await editor?.write?.(file.real, changed))) await replaceFile(file, encodeText(changed, format));
+  const isSaved = await editor?.write?.(file.real, changed, signal);
+  if (!isSaved) await replaceFile(file, encodeText(changed, format));
   const { shown: path } = file;
   const diff = fileDiff(before, after);
   const patch = diff.diff === "" ? "" : `--- ${path}\n+++ ${path}\n${diff.diff}`;
@@ -92,10 +93,11 @@ async function editFile(
 
 async function readWhole(
   file: GuardedPath,
+  signal: AbortSignal,
   editor: EditorFiles | undefined,
 ): Promise<{ text: string; format: TextFormat }> {
   // A text from the editor has lost its encoding, so only the editor can write it back.
-  const { handle, stats } = await openFile(file, editor?.write && editor);
+  const { handle, stats } = await openFile(file, signal, editor?.write && editor);
   try {
     if (stats.size > MAX_EDITED_BYTES)
       throw new Error(

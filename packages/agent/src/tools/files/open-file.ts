@@ -23,21 +23,25 @@ export interface ReadableFile {
 /** An editor that has text files open, with unsaved changes. */
 export interface EditorFiles {
   /** Returns undefined for a file to read from the disk. */
-  read?(path: string): Promise<string | undefined>;
+  read?(path: string, signal: AbortSignal): Promise<string | undefined>;
   /** Returns false for a file to write to the disk. */
-  write?(path: string, text: string): Promise<boolean>;
+  write?(path: string, text: string, signal: AbortSignal): Promise<boolean>;
 }
 
 /**
  * Opens a regular file. Refuses pipes and devices: reading them may never end. A text that the editor has is read from
  * there.
  */
-export async function openFile(file: GuardedPath, editor: EditorFiles = {}): Promise<OpenedFile> {
+export async function openFile(
+  file: GuardedPath,
+  signal: AbortSignal,
+  editor: EditorFiles = {},
+): Promise<OpenedFile> {
   const opened = await openOnDisk(file);
   const text =
     editor.read === undefined || (await fileKind(opened.handle)).kind !== "text"
       ? undefined
-      : await editor.read(file.real);
+      : await editor.read(file.real, signal);
   if (text === undefined) return opened;
   await opened.handle.close();
   return inMemory(Buffer.from(text));

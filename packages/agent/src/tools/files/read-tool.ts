@@ -45,7 +45,7 @@ export function readTool(guard: PathGuard, editor?: EditorFiles): Tool {
     parameters,
     async execute({ input, signal }) {
       const file = await existingPath(guard, { toolName: "read", path: input.path, access: "read", signal });
-      const opened = await openFile(file, editor);
+      const opened = await openFile(file, signal, editor);
       try {
         const kind = await fileKind(opened.handle);
         if (kind.kind === "text") {

@@ -31,13 +31,17 @@ export function writeTool(guard: PathGuard, editor?: EditorFiles): Tool {
       const file = await lookalikePath(guard, { toolName: "write", path, access: "write", signal });
       return inFileQueue(file.real, async () => {
         signal.throwIfAborted();
-        return write(file, content, editor);
+        return write(file, content, { signal, editor });
       });
     },
   });
 }
 
-async function write(file: GuardedPath, content: string, editor?: EditorFiles): Promise<ToolResult> {
+async function write(
+  file: GuardedPath,
+  content: string,
+  { signal, editor }: { signal: AbortSignal; editor: EditorFiles | undefined },
+): Promise<ToolResult> {
   const { shown: path } = file;
   const bytes = Buffer.from(content);
   const before = await earlierFile(file, bytes.length);
@@ -46,7 +50,7 @@ async function write(file: GuardedPath, content: string, editor?: EditorFiles): 
     const details = { path, created: false, added: 0, removed: 0 };
     return result(`${path} already has this content; nothing was written.`, details);
   }
-  if (!(await editor?.write?.(file.real, content))) await replaceFile(file, bytes);
+  if (!(await editor?.write?.(file.real, content, signal))) await replaceFile(file, bytes);
   const size = shownBytes(bytes.length);
   const lines = countLines(content);
   if (before === undefined) {
