@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
@@ -24,6 +24,19 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (id !== undefined)
     console.log(JSON.stringify({ jsonrpc: "2.0", id, result: results[method]?.(params) ?? {} }));
 });`;
+
+type Params = { protocolVersion?: string } | undefined;
+
+/** The result of a server with one tool, which greets. */
+function resultOf(method: string, params: Params, greeting: string): object {
+  const serverInfo = { name: "hand", version: "1" };
+  const results: Record<string, object> = {
+    initialize: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo },
+    "tools/list": { tools: [{ name: "greet", inputSchema: { type: "object" } }] },
+    "tools/call": { content: [{ type: "text", text: greeting }] },
+  };
+  return results[method] ?? {};
+}
 
 describe("extensions in an editor", () => {
   test("a server that the client passes gives its tools to the session", async () => {
@@ -51,16 +64,9 @@ describe("extensions in an editor", () => {
       if (request.method !== "POST") return response.writeHead(405).end();
       const { id, method, params } = (await json(request)) as Record<string, { protocolVersion?: string }>;
       if (id === undefined) return response.writeHead(202).end();
-      const serverInfo = { name: "hand", version: "1" };
-      const { protocolVersion } = params ?? {};
-      const greeting = [{ type: "text", text: `hello with ${request.headers["x-key"]}` }];
-      const results: Record<string, object> = {
-        initialize: { protocolVersion, capabilities: { tools: {} }, serverInfo },
-        "tools/list": { tools: [{ name: "greet", inputSchema: { type: "object" } }] },
-        "tools/call": { content: greeting },
-      };
+      const result = resultOf(String(method), params, `hello with ${request.headers["x-key"]}`);
       response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: results[String(method)] ?? {} }));
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
     });
     await once(http.listen(0, "127.0.0.1"), "listening");
     const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
@@ -72,6 +78,37 @@ describe("extensions in an editor", () => {
     await client.prompt(sessionId, "greet");
     expect(JSON.stringify(client.of("tool_call_update").at(-1))).toContain("hello with a key");
     await client.leave();
+    http.closeAllConnections();
+    http.close();
+  });
+
+  test("a server with the old transport SSE gives its tools", async () => {
+    const project = agentProject({
+      contextWindow: 100_000,
+      turn: [{ calls: [{ name: "mcp__old__greet" }] }, { text: "Done." }],
+    });
+    vi.stubEnv("BONSAI_HOME", project.home);
+    let events: ServerResponse | undefined;
+    const http = createServer(async (request, response) => {
+      if (request.method === "GET") {
+        events = response.writeHead(200, { "content-type": "text/event-stream" });
+        events.write("event: endpoint\ndata: /messages\n\n");
+        return;
+      }
+      const { id, method, params } = (await json(request)) as Record<string, { protocolVersion?: string }>;
+      response.writeHead(202).end();
+      const result = resultOf(String(method), params, "hello over SSE");
+      if (id !== undefined) events?.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
+    });
+    await once(http.listen(0, "127.0.0.1"), "listening");
+    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/sse`;
+    const { client } = await AcpClient.open(project);
+    const { sessionId } = await client.newSession(project.cwd, [
+      { type: "sse", name: "old", url, headers: [] },
+    ]);
+    await client.prompt(sessionId, "greet");
+    expect(JSON.stringify(client.of("tool_call_update").at(-1))).toContain("hello over SSE");
+    expect(await client.leave()).toMatchObject({ code: 0, stderr: "" });
     http.closeAllConnections();
     http.close();
   });

@@ -267,6 +267,23 @@ describe("a long session in an editor", () => {
     await client.leave();
   });
 
+  test("two loads of one session at once leave one open session", async () => {
+    const { project, file, sessionId, argv } = longProject();
+    const { client } = await AcpClient.open(project, { argv });
+    const opening = { sessionId, cwd: project.cwd, mcpServers: [] };
+    const load = () => client.agent.request("session/load", opening);
+    await Promise.all([load(), load()]);
+    const from = client.updates.length;
+    expect(await client.prompt(sessionId, "go on")).toEqual({ stopReason: "end_turn" });
+    expect(client.text("agent_message_chunk", from)).toContain("Well.");
+    expect(readFileSync(file, "utf8").match(/"go on"/g)).toHaveLength(1);
+    await client.agent.request("session/close", { sessionId });
+    expect((await errorOf(client.prompt(sessionId, "go on"))).data).toMatchObject({
+      code: "session_not_found",
+    });
+    expect(await client.leave()).toMatchObject({ code: 0, stderr: "" });
+  });
+
   test("a session that is deleted while it is loaded is closed", async () => {
     const { project, file, sessionId, argv } = longProject();
     const { client } = await AcpClient.open(project, { argv });
