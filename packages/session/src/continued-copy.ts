@@ -19,8 +19,20 @@ interface Copy {
   store: SessionStore;
 }
 
+/** The session of an old version, and what reads it. */
+interface OldSession {
+  header: SessionHeader;
+  reader: SessionReader;
+}
+
+/** The copy in which a session of an old version continues: that of an earlier run, or a new one. @throws as `migratedCopy` */
+export function continuedCopy(source: OldSession): Copy & { isEarlier: boolean } {
+  const earlier = earlierCopy(source);
+  return { ...(earlier ?? migratedCopy(source)), isEarlier: earlier !== undefined };
+}
+
 /** The copy that an earlier run made: the session continues there. Damaged copies do not count. */
-export function earlierCopy(source: { header: SessionHeader; reader: SessionReader }): Copy | undefined {
+export function earlierCopy(source: OldSession): Copy | undefined {
   const original = source.reader.store.file;
   if (original === undefined) return undefined;
   for (let number = 1; existsSync(copyName(original, number)); number += 1) {
@@ -59,13 +71,7 @@ function holdsAll(store: SessionStore, original: SessionReader): boolean {
  * replaces no file.
  * @throws BonsaiError `session_not_created`.
  */
-export function migratedCopy({
-  header: old,
-  reader,
-}: {
-  header: SessionHeader;
-  reader: SessionReader;
-}): Copy {
+function migratedCopy({ header: old, reader }: OldSession): Copy {
   const original = reader.store.file;
   const header: SessionHeader = {
     ...old,

@@ -1,4 +1,4 @@
-import { earlierCopy, migratedCopy, writeRestoredCopy } from "./continued-copy.ts";
+import { continuedCopy, writeRestoredCopy } from "./continued-copy.ts";
 import { findProblems, type Problem } from "./doctor/problems.ts";
 import {
   customTypes,
@@ -291,6 +291,7 @@ export class Session {
     this.#lookForForeign();
     this.#keepLeaf();
     this.#appended = false;
+    this.#failedBytes = undefined;
     this.#reader.store.close();
   }
 
@@ -326,16 +327,14 @@ export class Session {
   }
 
   #continueInCopy(): void {
-    const source = { header: this.#header, reader: this.#reader };
-    const earlier = earlierCopy(source);
-    const { header, store } = earlier ?? migratedCopy(source);
+    const { header, store, isEarlier } = continuedCopy({ header: this.#header, reader: this.#reader });
     const original = this.file;
     this.#reader.store.close();
     this.#header = header;
     this.#reader = new SessionReader({ store, version: SESSION_VERSION });
     this.#writer = this.#newWriter();
     this.#latest = new LatestEntries(this.#reader);
-    this.#notices.migratedCopy({ original, copy: store.file, isEarlier: earlier !== undefined });
+    this.#notices.migratedCopy({ original, copy: store.file, isEarlier });
   }
 
   /** Continues in a copy with the entries of the file and of memory. @throws BonsaiError `session_not_created` */
@@ -345,11 +344,9 @@ export class Session {
     const last = unacknowledged.at(-1);
     const leafId = last === undefined ? this.#leafId : leafAfter(last);
     const [leafRecord] = this.#writer.make([LEAF_RECORD], leafId);
-    const entries = {
-      held: this.#heldView?.entries ?? [],
-      own: [...this.#writer.ownEntries, ...unacknowledged],
-    };
-    const lost = { header: this.#header, store, ...entries, leafRecord: leafRecord! };
+    const held = this.#heldView?.entries ?? [];
+    const own = [...this.#writer.ownEntries, ...unacknowledged];
+    const lost = { header: this.#header, store, held, own, leafRecord: leafRecord! };
     store.continueInCopy!((fd) => writeRestoredCopy(fd, { ...lost, lastId: last?.id ?? leafId }));
     this.#reader.forget();
     // Without a view, no memory restores a lost leaf.
