@@ -1,3 +1,4 @@
+import { emptyUsage } from "@bonsai-agent/messages";
 import { type CallState, createSession, type LedgerCall, MemoryStore } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { Agent } from "../src/agent.ts";
@@ -76,14 +77,6 @@ test("the model learns which interrupted calls may have run", async () => {
   const session = createSession({ cwd: "/project", store });
   const names = ["reads", "adds", "sends", "waits"];
   session.append({ type: "message", message: { role: "user", content: "go", timestamp: 1 } });
-  const usage = {
-    input: 1,
-    output: 1,
-    cacheRead: 0,
-    cacheWrite: 0,
-    totalTokens: 2,
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-  };
   const { id: entryId } = session.append({
     type: "message",
     message: {
@@ -92,7 +85,7 @@ test("the model learns which interrupted calls may have run", async () => {
         api: "scripted",
         provider: "scripted",
         model: "actor",
-        usage,
+        usage: emptyUsage(),
         stopReason: "toolUse",
         timestamp: 2,
       },
@@ -150,6 +143,19 @@ test("an abort ends the wait for a database that is away", async () => {
   await agent.abort();
   expect((await result).status).toBe("aborted");
   expect(turns).toEqual([]);
+});
+
+test("an abort ends the wait for a database that is away after the answer", async () => {
+  const { agent, store } = sharedAgent({
+    turn: () => {
+      store.durable = () => {
+        setImmediate(() => void agent.abort());
+        return new Promise(() => {});
+      };
+      return done;
+    },
+  });
+  expect((await agent.prompt("go")).status).toBe("aborted");
 });
 
 test("an agent refuses the durability `shared` for a session of one host", () => {

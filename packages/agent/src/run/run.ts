@@ -12,7 +12,6 @@ import { count } from "@bonsai-agent/messages/numbers";
 import { project, type Session } from "@bonsai-agent/session";
 import type { CustomInput, PromptInput, RunResult, StreamingBehavior } from "../events.ts";
 import { messageOf } from "../notice.ts";
-import { resultMessage } from "../tools/tool-registry.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import {
   type Answer,
@@ -25,7 +24,7 @@ import {
   restoreImages,
 } from "./answer.ts";
 import type { Recovery, RunCompactions } from "./compactions.ts";
-import type { AnsweredCall } from "./durable-work.ts";
+import { endOpenCalls } from "./interrupted-calls.ts";
 import {
   isMessage,
   preparedInput,
@@ -106,16 +105,13 @@ async function runOpened(options: RunOptions, opening: Opening): Promise<RunResu
   return result;
 }
 
-const NO_RESULT = "No result: the work stopped before this call ended.";
-
 /** Stores the start of the run, so that it is on disk before the first request, then runs the loop. */
 async function resultOf(options: RunOptions, { start, custom }: Opening): Promise<RunResult> {
   const { parts, start: given, signal } = options;
   const loop = new RunLoop(options);
   let isStored = false;
   try {
-    for (const call of openCalls(parts.session))
-      await recordResult(parts, await interruptedResult(parts, call));
+    await endOpenCalls(parts);
     if (parts.selection.record() && parts.selection.model.input.includes("image"))
       restoreImages(parts.session);
     await loop.beginTurn();
@@ -126,27 +122,13 @@ async function resultOf(options: RunOptions, { start, custom }: Opening): Promis
     if (!isMessage(start)) await recordWithPrompt(parts);
     for (const message of custom) await recordCustom(parts, message);
     const result = await loop.run();
-    if (!signal.aborted) await parts.durableWork.stored(signal);
-    return { ...result, answer: loop.answer };
+    const isEnded = signal.aborted || (await loop.isDurable());
+    return { ...(isEnded ? result : aborted), answer: loop.answer };
   } catch (error) {
     const isExpanded = !isMessage(start) && start.typed !== undefined;
     const unsent = isStored ? {} : unsentTexts(parts, isExpanded ? given : start);
     return { status: "failed", error: runError(error), answer: loop.answer, ...unsent };
   }
-}
-
-/** The result of a call that the end of the program interrupted. */
-async function interruptedResult(
-  { tools, durableWork, now }: AgentParts,
-  open: AnsweredCall,
-): Promise<ToolResultMessage> {
-  const { call } = open;
-  const tool = tools.get(call.name);
-  const state = await tool?.interrupted?.(call).catch(() => undefined);
-  const known = [await durableWork.interrupted(open, tool), state?.text];
-  const text = [NO_RESULT, ...known.filter((each) => each !== undefined)].join(" ");
-  const content = [{ type: "text" as const, text }];
-  return resultMessage(call, { content, details: state?.details, isError: true }, now());
 }
 
 async function recordWithPrompt(parts: AgentParts): Promise<void> {
@@ -184,19 +166,6 @@ function messagesSince(session: Session, entryId: string | null): Message[] {
     id = entry.parentId;
   }
   return messages.reverse();
-}
-
-/** Calls of the latest answer without a result: the program ended while the tools ran, or the leaf was moved. */
-function openCalls(session: Session): AnsweredCall[] {
-  const { items } = session.projection();
-  const at = items.findLastIndex(({ message }) => message.role === "assistant");
-  const answer = items[at]?.message as AssistantMessage | undefined;
-  if (answer === undefined || answer.stopReason === "error" || answer.stopReason === "aborted") return [];
-  const answered = new Set(
-    items.slice(at + 1).flatMap(({ message }) => (message.role === "toolResult" ? [message.toolCallId] : [])),
-  );
-  const { entryId } = items[at]!;
-  return callsIn(answer).flatMap((call) => (answered.has(call.id) ? [] : [{ call, entryId }]));
 }
 
 /**
@@ -297,7 +266,7 @@ class RunLoop {
     const notSendable = await compaction.fitBeforeSending(signal);
     if (notSendable !== undefined) return this.#afterRecovery(notSendable);
     await this.beginTurn();
-    if (!(await this.#isStored())) return aborted;
+    if (!(await this.isDurable())) return aborted;
     const answer = await requestAnswer(parts, signal);
     this.answer = answer.message;
     const results: Recorded<ToolResultMessage>[] = [];
@@ -317,8 +286,8 @@ class RunLoop {
     return results.length > 0 && !isLast ? "results" : "stopped";
   }
 
-  /** Waits until the context of the next request is stored. Returns false after an abort. */
-  async #isStored(): Promise<boolean> {
+  /** Waits until everything appended is stored for other hosts. Returns false after an abort. */
+  async isDurable(): Promise<boolean> {
     const { parts, signal } = this.#options;
     try {
       await parts.durableWork.stored(signal);
