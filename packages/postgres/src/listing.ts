@@ -1,19 +1,10 @@
+import type { SessionSummary } from "@bonsai-agent/session";
 import type pg from "pg";
 import { query, transaction } from "./database.ts";
 import { FIND_TRIGRAMS } from "./schema.ts";
 
-export interface SharedSessionSummary {
-  id: string;
-  cwd: string;
-  name?: string;
-  firstWords?: string;
-  createdMs: number;
-  /** At most a minute late. */
-  lastActivityMs: number;
-  bytes: number;
-  /** Lines after the header. */
-  lines: number;
-  parentSession?: string;
+/** A shared session in a list. `lastActivityMs` is at most a minute late. */
+export interface SharedSessionSummary extends Omit<SessionSummary, "file" | "version" | "digest"> {
   /** The host that works on it now. */
   owner?: string;
 }
