@@ -13,7 +13,7 @@ type Order = Readonly<Record<string, readonly (string | Siblings)[]>>;
 const ORDER: Order = {
   packages: [
     ...[
-      ["messages", "lifecycle"],
+      ["messages", "lifecycle", "postgres-server"],
       ["session", "models"],
       ["compaction", "testkit", "postgres"],
     ],

