@@ -78,6 +78,8 @@ export const compatSchema = z.strictObject({
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
   /** Chat Completions: sends `stream_options`. Many servers send no usage without it. */
   streamOptions: z.boolean().optional(),
+  /** Chat Completions: accepts a user message directly after tool results. Mistral's models and servers refuse it. */
+  userAfterResults: z.boolean().optional(),
   /**
    * Anthropic Messages and Responses: the server compacts on its side. Default: only the vendors' own servers do, for the
    * models that are known to.

@@ -19,7 +19,7 @@ const EXAMPLE = `{
       "name": "The box", "baseUrl": "${URL_OF_BOX}/", "api": "openai-completions",
       "apiKey": "$BOX_KEY", "authHeader": true,
       "headers": { "x-team": "$TEAM", "x-unset": "$UNSET", "x-plain": "a$$b" },
-      "compat": { "supportsUsageInStreaming": false, "maxTokensField": "max_tokens", "supportsStore": false },
+      "compat": { "supportsUsageInStreaming": false, "maxTokensField": "max_tokens", "requiresAssistantAfterToolResult": true, "supportsStore": false },
       "models": [
         {
           "id": "coder", "name": "Coder", "reasoning": true, "input": ["text", "image"],
@@ -60,6 +60,7 @@ describe("a models.json of pi", () => {
         efforts: ["none", "low", "max"],
         maxTokensField: "max_tokens",
         streamOptions: false,
+        userAfterResults: false,
       },
     });
     expect(models.find(({ id }) => id === "other")).toMatchObject({

@@ -15,6 +15,7 @@ const compat = z
     supportsUsageInStreaming: z.boolean().optional(),
     maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
     requiresReasoningContentOnAssistantMessages: z.boolean().optional(),
+    requiresAssistantAfterToolResult: z.boolean().optional(),
   })
   .optional();
 
@@ -176,6 +177,7 @@ export function compatOfPi(
     ...(efforts.length > 0 && { efforts }),
     ...(maxTokensField !== undefined && { maxTokensField }),
     ...(given.supportsUsageInStreaming === false && { streamOptions: false }),
+    ...(given.requiresAssistantAfterToolResult === true && { userAfterResults: false }),
     ...(given.requiresReasoningContentOnAssistantMessages === true && { thinkingBack: "reasoning_content" }),
   };
 }

@@ -4,11 +4,12 @@ import {
   type ImageContent,
   jsonText,
   type Message,
+  messageText,
   type ToolCall,
   type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { userContent } from "@bonsai-agent/messages/host";
+import { MESSAGE_TYPES, userContent } from "@bonsai-agent/messages/host";
 import type {
   ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
@@ -84,17 +85,25 @@ function toolFields(
   };
 }
 
+/** Separates a user message from tool results, for servers that refuse it directly after them. */
+const RESULTS_READ: ChatCompletionMessageParam = { role: "assistant", content: "I have read the results." };
+
 /**
  * Converts a context without the system prompt. Successive user messages become one: the templates of many local models
- * refuse two.
+ * refuse two. A server that refuses a user message after tool results gets a budget line in the last result, and an answer
+ * before any other message.
  */
 function chatMessages(messages: readonly Message[], options: ConvertOptions): ChatCompletionMessageParam[] {
   const wire: ChatCompletionMessageParam[] = [];
   let images: ImageContent[] = [];
   let parts: UserContent[] = [];
+  const isStrict = !options.server.takesUserAfterResults;
   const flush = () => {
     const content = [...imagesOfResults(images), ...parts];
-    if (content.length > 0) wire.push({ role: "user", content: wireContent(content) });
+    if (content.length > 0) {
+      if (isStrict && wire.at(-1)?.role === "tool") wire.push(RESULTS_READ);
+      wire.push({ role: "user", content: wireContent(content) });
+    }
     images = [];
     parts = [];
   };
@@ -108,10 +117,19 @@ function chatMessages(messages: readonly Message[], options: ConvertOptions): Ch
       if (answer === undefined) continue;
       flush();
       wire.push(answer);
-    } else parts.push(...userContent(message));
+    } else {
+      const last = wire.at(-1);
+      const isFirst = isStrict && last?.role === "tool" && images.length + parts.length === 0;
+      if (isFirst && isBudgetLine(message)) last.content = `${last.content}\n\n${messageText(message)}`;
+      else parts.push(...userContent(message));
+    }
   }
   flush();
   return wire;
+}
+
+function isBudgetLine(message: Message): boolean {
+  return message.role === "custom" && message.customType === MESSAGE_TYPES.budget;
 }
 
 /** Sends text without images as one string: some servers refuse parts. */

@@ -33,6 +33,8 @@ export interface OpenAiServer {
   takesStreamOptions: boolean;
   /** Accepts `prompt_cache_key`. */
   takesCacheKey: boolean;
+  /** Accepts a user message directly after tool results. */
+  takesUserAfterResults: boolean;
   /** Calls one tool at a time unless `parallel_tool_calls` is sent. */
   asksForParallelCalls: boolean;
   /** Accepts images in tool results. Responses only: Chat Completions accepts none. */
@@ -61,6 +63,7 @@ const unknownServer: OpenAiServer = {
   systemRole: "system",
   takesStreamOptions: true,
   takesCacheKey: false,
+  takesUserAfterResults: true,
   asksForParallelCalls: false,
   takesImagesInResults: false,
   callId: { pattern: /^[A-Za-z0-9_.:-]{1,64}$/, madeChars: 29 },
@@ -131,6 +134,7 @@ const table: readonly (Partial<OpenAiServer> & { names: readonly string[]; hosts
     hosts: ["mistral.ai"],
     // Refuses unknown fields, such as `stream_options`.
     takesStreamOptions: false,
+    takesUserAfterResults: false,
     callId: { pattern: /^[A-Za-z0-9]{9}$/, madeChars: 9 },
     efforts: [[/^mistral-(small|medium)/, spreadOverLevels("none", "high")]],
   },
@@ -251,20 +255,28 @@ const table: readonly (Partial<OpenAiServer> & { names: readonly string[]; hosts
   { names: ["llama.cpp", "llamacpp", "llama-server"], hosts: [], asksForParallelCalls: true },
 ];
 
+/**
+ * Mistral's families of models. On every server, their templates refuse a user message directly after tool results:
+ * "Unexpected role 'user' after role 'tool'". Users of several agents report it (2024 to 2026).
+ */
+const MISTRAL_FAMILIES = /stral|xtral/i;
+
 export function openAiServer({
   provider,
+  id,
   baseUrl,
   compat = {},
-}: Pick<CatalogueModel, "provider" | "baseUrl" | "compat">): OpenAiServer {
+}: Pick<CatalogueModel, "provider" | "id" | "baseUrl" | "compat">): OpenAiServer {
   const byHost = table.find(({ hosts }) => hosts.some((host) => isAtHost(baseUrl, host)));
   // The host counts first: the name may be the user's own for a proxy.
   const row = byHost ?? table.find(({ names }) => names.includes(provider.toLowerCase()));
-  return withCompat({ ...unknownServer, ...row }, compat);
+  const ofModel = MISTRAL_FAMILIES.test(id) ? { takesUserAfterResults: false } : {};
+  return withCompat({ ...unknownServer, ...row, ...ofModel }, compat);
 }
 
 /** The user's settings count before the table. */
 function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
-  const { thinking, efforts: known, thinkingBack, maxTokensField, streamOptions } = compat;
+  const { thinking, efforts: known, thinkingBack, maxTokensField, streamOptions, userAfterResults } = compat;
   const own: readonly ThinkingWords[] = [[/./, ownEfforts(known)]];
   return {
     ...server,
@@ -279,6 +291,7 @@ function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
     ...(thinkingBack !== undefined && { wantsThinking: thinkingBack === "none" ? undefined : thinkingBack }),
     ...(maxTokensField !== undefined && { maxTokensField }),
     ...(streamOptions !== undefined && { takesStreamOptions: streamOptions }),
+    ...(userAfterResults !== undefined && { takesUserAfterResults: userAfterResults }),
   };
 }
 

@@ -9,7 +9,7 @@ const OTHER_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 42
 /** Servers echo the request under these keys. */
 const ECHO_KEYS: ReadonlySet<string> = new Set(["input", "ctx", "messages", "request", "params"]);
 
-/** Learns from refusals which fields of a Chat Completions request a server accepts. Each client has its own. */
+/** Learns from refusals which fields and which order of messages a Chat Completions server accepts. Each client has its own. */
 export class RefusedFields {
   readonly #learned = new Map<string, ModelCompat>();
 
@@ -26,6 +26,7 @@ export class RefusedFields {
     const all = {
       ...known,
       ...(isInvalid && optionFields(`${error.message} ${jsonText(error.body)}`)),
+      ...(REFUSED_ORDER.test(wordsOf(error)) && { userAfterResults: false }),
       ...(known.thinkingBack !== "none" && thinkingField(this.withLearned(model), error)),
     };
     if (jsonText(all) === jsonText(known)) return false;
@@ -45,6 +46,9 @@ export class RefusedFields {
 function keyOf({ baseUrl, id }: CatalogueModel): string {
   return `${baseUrl} ${id}`;
 }
+
+/** Mistral's server, and templates of models. Servers send an error of a template with several statuses. */
+const REFUSED_ORDER = /\buser\b.{0,9} after .{0,9}\btool\b|roles must alternate/i;
 
 function optionFields(text: string): ModelCompat {
   return {
