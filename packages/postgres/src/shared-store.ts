@@ -158,12 +158,12 @@ export class SharedStore implements SessionStore, CallLedger {
     try {
       await this.#shipper.finish();
       isStored = true;
-      await lease.release();
     } finally {
       this.#loader?.close();
       this.#copy.close();
       // Lines that are not stored stay in the file for the next opening on this host.
       if (isStored) this.#copy.delete();
+      await lease.release();
     }
   }
 

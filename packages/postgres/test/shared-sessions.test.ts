@@ -123,6 +123,22 @@ test("the next opening on a host saves the lines of a killed run", async () => {
   await host.settled();
 });
 
+test("a failed close gives the session to other hosts", async () => {
+  const [first, second] = [database.host("first"), database.host("second")];
+  const session = await first.create({ cwd: "/work" });
+  session.append(userMessage("hello"));
+  await session.durable();
+  await database.pool.query("alter table bonsai.texts rename to missing");
+  session.close();
+  await expect(first.settled()).rejects.toMatchObject({ code: "database_not_initialised" });
+  await database.pool.query("alter table bonsai.missing rename to texts");
+
+  const continued = await second.open(session.id);
+  expect(texts(continued)).toEqual(["hello"]);
+  continued.close();
+  await second.settled();
+});
+
 test("durable entries survive a restart of the server in the middle of the work", async () => {
   const host = database.host("restart", { leaseMs: 20_000 });
   const session = await host.create({ cwd: "/work" });
