@@ -1,6 +1,6 @@
 import { emptyUsage } from "@bonsai-agent/messages";
 import { type CallState, createSession, type LedgerCall, MemoryStore } from "@bonsai-agent/session";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Agent } from "../src/agent.ts";
 import type { Tool } from "../src/tools/tool-registry.ts";
 import { done, scriptedAgent } from "./scripted-agent.ts";
@@ -143,6 +143,21 @@ test("an abort ends the wait for a database that is away", async () => {
   await agent.abort();
   expect((await result).status).toBe("aborted");
   expect(turns).toEqual([]);
+});
+
+test("a notice tells why the agent waits for a database that is away", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const notices: string[] = [];
+  const { agent, store } = sharedAgent({ turn: [done], onNotice: ({ code }) => notices.push(code) });
+  const answer = Promise.withResolvers<void>();
+  store.durable = () => answer.promise;
+  const result = agent.prompt("go");
+  await new Promise((resolve) => setImmediate(resolve));
+  vi.runAllTimers();
+  answer.resolve();
+  expect((await result).status).toBe("done");
+  expect(notices).toEqual(["database_slow"]);
 });
 
 test("an abort ends the wait for a database that is away after the answer", async () => {

@@ -89,11 +89,11 @@ export class Lease {
       const file = this.#rescue();
       this.#loss = new BonsaiError({
         code: "session_lease_lost",
-        message: `Another host works on the session ${this.sessionId} now, or it was deleted. This host stopped.`,
+        message: `Another process opened or deleted the session ${this.sessionId}. This process can no longer write to it.`,
         hint:
           file === undefined
-            ? "Everything that this host appended is stored. Open the session again to continue."
-            : `Lines that were not stored are in ${file}. \`bonsai session push\` adds them as a branch.`,
+            ? "Nothing is lost: the database has all entries. Open the session again to continue."
+            : `Entries that the database lacks are in ${file}. \`bonsai session push\` adds them as a branch.`,
       });
       this.#lost.resolve(this.#loss);
     }

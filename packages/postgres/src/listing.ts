@@ -3,7 +3,7 @@ import type pg from "pg";
 import { query, transaction } from "./database.ts";
 import { FIND_TRIGRAMS } from "./schema.ts";
 
-/** A shared session in a list. `lastActivityMs` is at most a minute late. */
+/** A shared session in a list. `lastActivityMs` is at most a minute late, and has microseconds: pages end exactly. */
 export interface SharedSessionSummary extends Omit<SessionSummary, "file" | "version" | "digest"> {
   /** The host that works on it now. */
   owner?: string;
@@ -13,8 +13,8 @@ export interface ListOptions {
   cwd?: string;
   /** Default: 100 */
   limit?: number;
-  /** Only sessions with an earlier activity: those after a page. */
-  beforeMs?: number;
+  /** The last session of a page, for the next page. */
+  after?: Pick<SharedSessionSummary, "id" | "lastActivityMs">;
 }
 
 export interface SharedHit {
@@ -37,10 +37,10 @@ export interface SearchOptions {
 /** As `SharedSessions.list`. */
 export async function listShared(
   pool: pg.Pool,
-  { cwd, limit = 100, beforeMs }: ListOptions = {},
+  { cwd, limit = 100, after }: ListOptions = {},
 ): Promise<SharedSessionSummary[]> {
-  const before = beforeMs === undefined ? null : new Date(beforeMs);
-  return (await query<ListedRow>(pool, LIST, [cwd ?? null, before, limit])).map(summaryOf);
+  const values = [cwd ?? null, after?.lastActivityMs ?? null, after?.id ?? null, limit];
+  return (await query<ListedRow>(pool, LIST, values)).map(summaryOf);
 }
 
 /** Two words with one wrong letter have about half of their trigrams in common. */
@@ -68,7 +68,7 @@ interface ListedRow extends Record<string, unknown> {
   name: string | null;
   first_words: string | null;
   created_at: Date;
-  last_activity_at: Date;
+  activity_ms: number;
   bytes: string;
   lines: string;
   parent_session: string | null;
@@ -76,15 +76,17 @@ interface ListedRow extends Record<string, unknown> {
 }
 
 const LIST = `
-select id, cwd, name, first_words, created_at, last_activity_at, bytes, lines, parent_session,
+select id, cwd, name, first_words, created_at, bytes, lines, parent_session,
+  (extract(epoch from last_activity_at) * 1000)::float8 as activity_ms,
   case when lease_until > clock_timestamp() then owner end as owner
 from bonsai.sessions
-where ($1::text is null or cwd = $1) and ($2::timestamptz is null or last_activity_at < $2)
-order by last_activity_at desc limit $3`;
+where ($1::text is null or cwd = $1)
+  and ($2::float8 is null or (last_activity_at, id) < (to_timestamp($2::float8 / 1000), $3::text))
+order by last_activity_at desc, id desc limit $4`;
 
 function summaryOf(row: ListedRow): SharedSessionSummary {
   return {
-    ...{ id: row.id, cwd: row.cwd, createdMs: +row.created_at, lastActivityMs: +row.last_activity_at },
+    ...{ id: row.id, cwd: row.cwd, createdMs: +row.created_at, lastActivityMs: row.activity_ms },
     ...{ bytes: Number(row.bytes), lines: Math.max(0, Number(row.lines) - 1) },
     ...(row.name !== null && { name: row.name }),
     ...(row.first_words !== null && { firstWords: row.first_words }),

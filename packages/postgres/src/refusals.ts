@@ -8,11 +8,12 @@ export function notFound(id: string): BonsaiError {
   });
 }
 
-export function leased(id: string, owner: string): BonsaiError {
+/** @param seconds until the lease ends, if its host does not renew it */
+export function leased(id: string, owner: string, seconds: number): BonsaiError {
   return new BonsaiError({
     code: "session_leased",
-    message: `${owner} works on the session ${id} now.`,
-    hint: "Wait until it closes the session. If that host has crashed, its lease ends by itself.",
+    message: `${owner} has the session ${id} open.`,
+    hint: `Close it there, or work in a copy: \`bonsai --fork ${id}\`. If that process crashed, the session is free in ${seconds} s.`,
   });
 }
 

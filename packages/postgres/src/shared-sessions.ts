@@ -45,6 +45,13 @@ export interface OpenSharedOptions {
   waitMs?: number;
   /** True to load the whole session at once, so that it has a file from the start. Default: only its end */
   isWhole?: boolean;
+  /**
+   * True to append the lines that an earlier run on this host could not store, if no other host wrote since. Default: they
+   * are saved to a file, which `bonsai session push` adds as a branch
+   */
+  appendsLeftovers?: boolean;
+  /** Called with each file of lines that an earlier run on this host could not store. */
+  onLeftovers?: (file: string) => void;
   /** Aborts the wait. */
   signal?: AbortSignal;
 }
@@ -115,7 +122,8 @@ class DatabaseSessions implements SharedSessions {
 
   async open(id: string, options: OpenSharedOptions = {}): Promise<Session> {
     const store = await this.#openStore(id, options);
-    saveLeftovers(store, this.#folder, id);
+    const { appendsLeftovers: appends = false, onLeftovers } = options;
+    for (const file of saveLeftovers(store, { folder: this.#folder, id, appends })) onLeftovers?.(file);
     try {
       return openSession({ store });
     } catch (error) {
@@ -176,7 +184,8 @@ class DatabaseSessions implements SharedSessions {
   }
 
   async settled(): Promise<void> {
-    await Promise.all(this.#closing);
+    const failed = (await Promise.allSettled(this.#closing)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
   }
 
   async #createStore(session: {
@@ -251,12 +260,14 @@ class DatabaseSessions implements SharedSessions {
   }
 
   async #refusal(id: string): Promise<BonsaiError> {
-    const [row] = await query<{ owner: string | null }>(
+    const [row] = await query<{ owner: string | null; seconds: number | null }>(
       this.#pool,
-      "select owner from bonsai.sessions where id = $1",
+      `select owner, ceil(extract(epoch from lease_until - clock_timestamp()))::integer as seconds
+       from bonsai.sessions where id = $1`,
       [id],
     );
-    return row === undefined ? notFound(id) : leased(id, row.owner ?? "another host");
+    if (row === undefined) return notFound(id);
+    return leased(id, row.owner ?? "another host", Math.max(1, row.seconds ?? 1));
   }
 
   async #sizeOf(id: string): Promise<number> {

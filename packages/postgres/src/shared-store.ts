@@ -256,21 +256,35 @@ function saveUnstored(lost: {
 }
 
 /**
- * Saves the lines that earlier runs on this host could not store, because they were killed, and deletes their working
- * copies.
+ * Deletes the working copies of earlier runs on this host that were killed, or quit without the database. Lines that were
+ * not stored are saved to files.
+ * @param appends true to append them instead, if the store has nothing else after the lines before them
  * @returns the paths of the saved lines
  */
-export function saveLeftovers(store: SharedStore, folder: string, id: string): string[] {
+export function saveLeftovers(
+  store: SharedStore,
+  { folder, id, appends }: { folder: string; id: string; appends: boolean },
+): string[] {
   const name = new RegExp(`^${fileName(id).replaceAll(/[^\w-]/g, "\\$&")}\\.(\\d+)\\.jsonl$`);
   return readdirSync(folder).flatMap((file) => {
     const fence = Number(name.exec(file)?.[1]);
     if (!(fence < store.fence)) return [];
     const path = join(folder, file);
-    const lines = unstoredLines(path, store);
-    const saved = lines === undefined ? undefined : saveUnstored({ folder, id, fence, lines });
+    const saved = saveUnstoredOf(path, store, { folder, id, fence, appends });
     rmSync(path, { force: true });
     return saved === undefined ? [] : [saved];
   });
+}
+
+function saveUnstoredOf(
+  path: string,
+  store: SharedStore,
+  { appends, ...place }: { folder: string; id: string; fence: number; appends: boolean },
+): string | undefined {
+  const { lines, continuesStored } = unstoredLines(path, store);
+  if (!appends || !continuesStored) return saveUnstored({ ...place, lines });
+  store.append(lines.subarray(0, wholeLength(lines)));
+  return undefined;
 }
 
 /** A killed host had shipped all but its latest lines. */
@@ -278,7 +292,7 @@ const COMPARED_BYTES = 1 << 22;
 const NEWLINE = 10;
 
 /** The end of a working copy from the first line that the stored session has otherwise, or not at all. */
-function unstoredLines(path: string, store: SharedStore): Buffer | undefined {
+function unstoredLines(path: string, store: SharedStore): { lines: Buffer; continuesStored: boolean } {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   const from = Math.max(0, Math.min(size, store.size()) - COMPARED_BYTES);
   const left = Buffer.alloc(size - from);
@@ -290,6 +304,7 @@ function unstoredLines(path: string, store: SharedStore): Buffer | undefined {
   let at = 0;
   // A hole of the working copy is read as zeros.
   while (at < stored.length && (left[at] === stored[at] || left[at] === 0)) at += 1;
-  if (at === left.length) return undefined;
-  return left.subarray(left.lastIndexOf(NEWLINE, at - 1) + 1);
+  if (at === left.length) return { lines: left.subarray(at), continuesStored: false };
+  const start = left.lastIndexOf(NEWLINE, at - 1) + 1;
+  return { lines: left.subarray(start), continuesStored: from + start === store.size() };
 }

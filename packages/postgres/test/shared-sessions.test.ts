@@ -139,6 +139,62 @@ test("a failed close gives the session to other hosts", async () => {
   await second.settled();
 });
 
+test("the next opening on a host appends the lines of a killed run, unless another host wrote since", async () => {
+  const [host, other] = [database.host("appends"), database.host("other")];
+  const session = await host.create({ cwd: "/work" });
+  session.append(userMessage("stored"));
+  await session.durable();
+  const killed = async (id: string) => {
+    const opened = await host.open(session.id);
+    const copy = readFileSync(opened.file!);
+    const { fence } = sharedStoreOf(opened)!;
+    opened.close();
+    await host.settled();
+    const entry = { ...userMessage(id), id, parentId: opened.leafId, timestamp: "2026-01-01T00:00:00.000Z" };
+    writeFileSync(
+      join(host.folder, `${session.id}.${fence}.jsonl`),
+      `${copy}${JSON.stringify(entry)}\n{"torn`,
+    );
+  };
+  const saved: string[] = [];
+  const reopened = async () => {
+    const options = { appendsLeftovers: true, onLeftovers: (file: string) => saved.push(file) };
+    const opened = await host.open(session.id, options);
+    const found = texts(opened);
+    opened.close();
+    await host.settled();
+    return found;
+  };
+  session.close();
+  await host.settled();
+  await killed("feedbeef");
+  expect(await reopened()).toEqual(["stored", "feedbeef"]);
+  await killed("deadbeef");
+  const between = await other.open(session.id);
+  between.append(userMessage("between"));
+  between.close();
+  await other.settled();
+  expect(await reopened()).toEqual(["stored", "feedbeef", "between"]);
+  expect(saved.map((file) => readFileSync(file, "utf8").split("\n")[1])).toEqual([
+    expect.stringContaining("deadbeef"),
+  ]);
+});
+
+test("pages of a list have each session once, also with equal times", async () => {
+  const host = database.host("pages");
+  await database.pool.query(
+    `insert into bonsai.sessions (id, cwd, last_activity_at)
+     select 'page-' || n, '/pages', '2026-01-01 00:00:00.000001'::timestamptz + n / 3 * interval '1 microsecond'
+     from generate_series(1, 10) n`,
+  );
+  const ids: string[] = [];
+  for (let page = await host.list({ cwd: "/pages", limit: 3 }); page.length > 0; ) {
+    ids.push(...page.map(({ id }) => id));
+    page = await host.list({ cwd: "/pages", limit: 3, after: page.at(-1)! });
+  }
+  expect([...ids].sort()).toEqual(Array.from({ length: 10 }, (_, at) => `page-${at + 1}`).sort());
+});
+
 test("durable entries survive a restart of the server in the middle of the work", async () => {
   const host = database.host("restart", { leaseMs: 20_000 });
   const session = await host.create({ cwd: "/work" });

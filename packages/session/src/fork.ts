@@ -19,6 +19,8 @@ interface CloneOptions {
   cwd?: string;
   /** Id of the new session. Default: a random UUID. */
   id?: string;
+  /** The origin in the new session's header. Default: the path of the origin's file */
+  parentSession?: string;
   /** Default: the present. */
   now?: Date;
 }
@@ -101,7 +103,8 @@ function isSound(index: EntryIndex): boolean {
 function copyHeader(session: Session, options: CloneOptions): SessionHeader {
   const { header, file } = session;
   const { now = new Date(), id = crypto.randomUUID(), cwd = header.cwd } = options;
-  const origin = file === undefined ? {} : { parentSession: resolve(file) };
+  const parentSession = options.parentSession ?? (file && resolve(file));
+  const origin = parentSession === undefined ? {} : { parentSession };
   // Lines of a future version are copied as they are, so the copy is of that version too.
   const version = Math.max(SESSION_VERSION, header.version ?? 1);
   return { type: "session", version, id, timestamp: now.toISOString(), cwd, ...origin };

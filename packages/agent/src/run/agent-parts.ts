@@ -114,7 +114,7 @@ export function agentParts(options: AgentOptions): AgentParts {
   });
   const known = {
     ...{ session, models, settings, onNotice, now, events, abortGrace, handlerCalls, tools, selection },
-    durableWork: new DurableWork(session, options.durability),
+    durableWork: new DurableWork(session, { durability: options.durability, onNotice }),
     ...{ cwd, shell, promptCache, systemPrompt, promptNotes, expandInput, confirmMoreRequests },
     queue: new InputQueue(),
     summariser: modelSummariser({

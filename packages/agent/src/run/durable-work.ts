@@ -1,6 +1,7 @@
 import { BonsaiError, type ToolCall } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import type { CallEffects, CallState, Session } from "@bonsai-agent/session";
+import type { AgentNotice } from "../notice.ts";
 import type { Tool } from "../tools/tool-registry.ts";
 
 /** A call and the entry of its answer: together their ids are unique, while some servers repeat ids of calls. */
@@ -16,20 +17,31 @@ export interface AnsweredCall {
 export class DurableWork {
   readonly #session: Session;
   readonly #isShared: boolean;
+  readonly #onNotice: (notice: AgentNotice) => void;
 
   /** @throws BonsaiError `session_not_shared` */
-  constructor(session: Session, durability: "shared" | undefined) {
+  constructor(
+    session: Session,
+    { durability, onNotice }: { durability: "shared" | undefined; onNotice: (notice: AgentNotice) => void },
+  ) {
     this.#session = session;
+    this.#onNotice = onNotice;
     this.#isShared = durability === "shared";
     if (this.#isShared && session.store.durable === undefined) throw notShared();
   }
 
   /**
-   * Waits until everything appended is stored. Waits for a database that is away, until the signal is aborted.
+   * Waits until everything appended is stored. Waits for a database that is away, with a notice, until the signal aborts.
    * @throws BonsaiError `session_lease_lost`, and the signal's reason
    */
   async stored(signal: AbortSignal): Promise<void> {
-    if (this.#isShared) await raceAbort(this.#session.durable(), signal);
+    if (!this.#isShared) return;
+    const timer = setTimeout(() => this.#onNotice(SLOW), SLOW_MS);
+    try {
+      await raceAbort(this.#session.durable(), signal);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Notes calls that may change something, before any of them starts. */
@@ -63,6 +75,14 @@ export class DurableWork {
     return true;
   }
 }
+
+/** A server that restarts answers within this time. */
+const SLOW_MS = 3_000;
+const SLOW: AgentNotice = {
+  level: "warning",
+  code: "database_slow",
+  message: "The database does not answer. The agent waits until it has stored the session.",
+};
 
 const NEVER_STARTED = "It did not start.";
 const MAY_HAVE_RUN = {

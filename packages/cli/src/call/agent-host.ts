@@ -28,6 +28,8 @@ interface OpenHostOptions {
   spareModel?: CatalogueModel | undefined;
   /** An open session. Default: that of the call's flags. */
   session?: Session;
+  /** Ends the wait for another host. Default: never aborts. */
+  signal?: AbortSignal;
 }
 
 type MoveReason = "new" | "resume" | "fork";
@@ -57,10 +59,13 @@ export class AgentHost {
   }
 
   /** Opens the session of the call. `start` notifies the lifecycle. */
-  static async open(app: AppContext, { spareModel, session }: OpenHostOptions = {}): Promise<AgentHost> {
+  static async open(
+    app: AppContext,
+    { spareModel, session, signal }: OpenHostOptions = {},
+  ): Promise<AgentHost> {
     const choice: SessionChoice =
       session === undefined
-        ? await chooseSession(app)
+        ? await chooseSession(app, signal)
         : { origin: session, reason: "startup", open: () => session };
     const agent = await agentFor(app, choice, { spareModel });
     return new AgentHost(app, agent, { startReason: choice.reason, spareModel });
@@ -135,16 +140,23 @@ export class AgentHost {
   }
 
   /** Switches to another session. A failure changes nothing. @returns false if an extension refused */
-  replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
+  async replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
     const file = choice.origin?.file;
     const target = file === undefined ? {} : { targetSessionFile: file };
-    return this.#move(reason, choice, (options) =>
+    const decide = (options: { signal: AbortSignal }) =>
       this.app.lifecycle.decide(
         "session_before_switch",
         { type: "session_before_switch", reason, ...target },
         options,
-      ),
-    );
+      );
+    let hasMoved = false;
+    try {
+      hasMoved = await this.#move(reason, choice, decide);
+      return hasMoved;
+    } finally {
+      // Other hosts may have it.
+      if (!hasMoved) choice.origin?.close();
+    }
   }
 
   /** Switches to a copy of the session up to an entry. @returns false if an extension refused */

@@ -1,7 +1,9 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
+import type { AgentNotice } from "@bonsai-agent/agent";
+import { BonsaiError } from "@bonsai-agent/messages";
 import type { SharedSessions } from "@bonsai-agent/postgres";
-import { bonsaiHome } from "@bonsai-agent/session";
+import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import { wrongUsage } from "./failure.ts";
 import type { Call } from "./invocation.ts";
 import { readCallSettings } from "./settings.ts";
@@ -10,6 +12,13 @@ import { readCallSettings } from "./settings.ts";
 export interface OpenDatabase {
   pool: ReturnType<typeof import("@bonsai-agent/postgres")["openPool"]>;
   sessions: SharedSessions;
+  /**
+   * Notifies if another host takes an open session. Deletes a new session without entries at the end of the call.
+   * @returns the session
+   */
+  follow(session: Session, options: { onNotice: (notice: AgentNotice) => void; isNew?: boolean }): Session;
+  /** True if another host took the session: it can be opened again. */
+  isLost(session: Session): boolean;
   /** Waits until closed sessions are stored. @throws the first failure to store one */
   close(): Promise<void>;
 }
@@ -45,15 +54,23 @@ export async function openDatabase(call: Call): Promise<OpenDatabase> {
 }
 
 export async function openDatabaseAt(url: string, { io }: Pick<Call, "io">): Promise<OpenDatabase> {
-  const { openPool, sharedSessions } = await import("@bonsai-agent/postgres");
+  const { openPool, sharedSessions, sharedStoreOf } = await import("@bonsai-agent/postgres");
   const pool = openPool(url);
   const sessions = sharedSessions({
     ...{ pool, owner: `${hostname()}:${process.pid}` },
     folder: join(bonsaiHome(io.env), "shared"),
   });
+  const lost = new WeakSet<Session>();
+  const created: Session[] = [];
   const close = async () => {
     try {
       await sessions.settled();
+      for (const session of created)
+        if (session.leafId === null && session.index().count === 0)
+          await sessions.delete(session.id).catch(() => {});
+    } catch (error) {
+      // The user learned it when it happened.
+      if (!BonsaiError.is(error) || error.code !== "session_lease_lost") throw error;
     } finally {
       await pool.end();
     }
@@ -61,6 +78,15 @@ export async function openDatabaseAt(url: string, { io }: Pick<Call, "io">): Pro
   let closed: Promise<void> | undefined;
   return {
     ...{ pool, sessions },
+    follow(session, { onNotice, isNew = false }) {
+      if (isNew) created.push(session);
+      void sharedStoreOf(session)?.lost.then(({ code, message, hint }) => {
+        lost.add(session);
+        onNotice({ level: "warning", code, message: `${message} ${hint}` });
+      });
+      return session;
+    },
+    isLost: (session) => lost.has(session),
     close() {
       closed ??= close();
       return closed;

@@ -20,6 +20,7 @@ import { wrongUsage } from "./failure.ts";
 import type { Call } from "./invocation.ts";
 import { pathInMemory } from "./session-copy.ts";
 import { openSessionFile, resolveEntryId, sessionPath, sessionPlace } from "./session-file.ts";
+import { awaitShared, latestShared, newShared, openShared, sharedCopy, sharedFork } from "./shared-choice.ts";
 
 /** The session of a call. Nothing is written before `open`. */
 export interface SessionChoice {
@@ -30,12 +31,18 @@ export interface SessionChoice {
   open(): Session | Promise<Session>;
 }
 
-/** @throws BonsaiError `nothing_to_continue`, `session_not_found`, `session_ambiguous`, and what opening throws. */
-export async function chooseSession(app: AppContext): Promise<SessionChoice> {
+/**
+ * @param signal ends the wait for another host
+ * @throws BonsaiError `nothing_to_continue`, `session_not_found`, `session_ambiguous`, and what opening throws
+ */
+export async function chooseSession(app: AppContext, signal?: AbortSignal): Promise<SessionChoice> {
   const { options } = app.call;
-  if (app.database !== undefined && options.session !== false) return chooseShared(app, app.database);
   const { leaf } = options;
   const named = options.session ?? options.resume;
+  const { database } = app;
+  const isFile = typeof (named ?? options.fork) === "string" && isPath.test(String(named ?? options.fork));
+  if (database !== undefined && options.session !== false && !isFile)
+    return chooseShared({ ...app, database }, signal);
   if (typeof options.fork === "string") {
     const origin = openNamed(options.fork, app);
     return forkedSession(
@@ -50,26 +57,27 @@ export async function chooseSession(app: AppContext): Promise<SessionChoice> {
   return newSession(app, options.session !== false);
 }
 
-/** As `chooseSession`, in a database. The whole session is loaded: people look at all of it. */
-async function chooseShared({ call, cwd }: AppContext, { sessions }: OpenDatabase): Promise<SessionChoice> {
-  const { options } = call;
-  if (typeof options.fork === "string")
-    throw wrongUsage(
-      "--fork copies sessions of files.",
-      "Run `bonsai session pull ID`, then `bonsai --fork FILE`.",
-    );
+/** A name that can only be a file, not the start of an id. */
+export const isPath = /[/\\]|\.jsonl$/;
+
+/** As `chooseSession`, in a database. */
+async function chooseShared(
+  app: AppContext & { database: OpenDatabase },
+  signal?: AbortSignal,
+): Promise<SessionChoice> {
+  const { options } = app.call;
+  if (typeof options.fork === "string") return sharedCopy(options.fork, options.leaf, app);
   const named = options.session ?? options.resume;
   if (named === true)
     throw wrongUsage("-r needs the id of a shared session.", "Run `bonsai session list` to list the ids.");
-  const latest = options.continue === true ? (await sessions.list({ cwd, limit: 1 }))[0]?.id : undefined;
-  if (options.continue === true && latest === undefined) throw nothingToContinue(cwd);
-  const id = typeof named === "string" ? await sessions.find(named) : latest;
-  if (id !== undefined) return existing(await sessions.open(id, { isWhole: true }));
-  return newShared({ cwd, sessions });
-}
-
-function newShared({ cwd, sessions }: { cwd: string; sessions: OpenDatabase["sessions"] }): SessionChoice {
-  return { origin: undefined, reason: "startup", open: () => sessions.create({ cwd }) };
+  const name =
+    typeof named === "string" ? named : options.continue === true ? await latestShared(app) : undefined;
+  if (name !== undefined)
+    return existing(
+      options.mode === "tui" ? await awaitShared(name, app, signal) : await openShared(name, app),
+    );
+  if (options.continue === true) throw nothingToContinue(app.cwd);
+  return newShared(app);
 }
 
 function openNamed(name: string, app: AppContext): Session {
@@ -88,12 +96,14 @@ function existing(session: Session): SessionChoice {
 }
 
 /** A new session, in memory or in a file that its first entry creates. */
-export function newSession(
-  { cwd, call, database, models: { onNotice } }: AppContext,
-  isKept: boolean,
-  parentSession?: string,
-): SessionChoice {
-  if (isKept && database !== undefined) return newShared({ cwd, sessions: database.sessions });
+export function newSession(app: AppContext, isKept: boolean, parentSession?: string): SessionChoice {
+  const {
+    cwd,
+    call,
+    database,
+    models: { onNotice },
+  } = app;
+  if (isKept && database !== undefined) return newShared({ ...app, database }, parentSession);
   const open = () => {
     const id = crypto.randomUUID();
     const parent = parentSession === undefined ? {} : { parentSession };
@@ -157,7 +167,7 @@ interface SessionMover {
 export function sessionControl(mover: SessionMover): SessionControl {
   return {
     newSession: async ({ parentSession }) => mover.replace("new", freshChoice(mover, parentSession)),
-    switchSession: async (name) => mover.replace("resume", namedChoice(mover, name)),
+    switchSession: async (name) => mover.replace("resume", await namedChoice(mover, name)),
     fork: async (entryId, { position }) => {
       const id = resolveEntryId(mover.agent.session, entryId);
       return mover.fork(id, forkChoice(mover, id, position), position);
@@ -197,8 +207,11 @@ export function freshChoice({ app, agent }: SessionMover, parentSession?: string
   return newSession(app, agent.session.file !== undefined, parentSession);
 }
 
-export function namedChoice({ app }: SessionMover, name: string): SessionChoice {
-  return existing(openNamed(name, app));
+/** A shared session by its id, or a file. */
+export async function namedChoice({ app }: SessionMover, name: string): Promise<SessionChoice> {
+  const { database } = app;
+  if (database === undefined || isPath.test(name)) return existing(openNamed(name, app));
+  return existing(await openShared(name, { ...app, database }));
 }
 
 /** A copy up to an entry; with "before", up to the parent of a user message. In memory if the session is. */
@@ -209,6 +222,8 @@ export function forkChoice(
 ): SessionChoice {
   const { session } = agent;
   const at = position === "at" ? entryId : placeBefore(session, entryId);
+  if (session.store.durable !== undefined && app.database !== undefined)
+    return sharedFork(session, at, { ...app, database: app.database });
   if (session.file !== undefined) return forkedSession(session, at, app);
   return { origin: session, reason: "fork", open: () => pathInMemory(session, at) };
 }

@@ -60,7 +60,7 @@ export const sessionHandlers = {
       return host.replace("new", freshChoice(host, parent));
     }),
   switch_session: (work, { sessionPath }) =>
-    switchSession(work, ({ host }) => host.replace("resume", namedChoice(host, sessionPath))),
+    switchSession(work, async ({ host }) => host.replace("resume", await namedChoice(host, sessionPath))),
   fork,
   clone: (work) =>
     switchSession(work, ({ host }) => {

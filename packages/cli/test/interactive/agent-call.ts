@@ -8,6 +8,7 @@ const options = {
   resume: { type: "boolean", short: "r" },
   extension: { type: "string", short: "e", multiple: true },
   session: { type: "string" },
+  database: { type: "string" },
   model: { type: "string" },
   thinking: { type: "string" },
   "use-theme": { type: "string" },

@@ -1,22 +1,22 @@
-import { existsSync } from "node:fs";
-import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
-import type { SearchThread } from "@bonsai-agent/session/search";
-import { moveSession, moveToTrash, type SessionPlace, trashFolder } from "../../call/session-file.ts";
+import { trashFolder } from "../../call/session-file.ts";
+import { errorLine } from "../../views/error-text.ts";
 import { age, bytes, count, counted, moment } from "../../views/numbers.ts";
 import { forkWords } from "../../views/session-facts.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { askText, askYes } from "./ask.ts";
+import type { ListedSession, ListedSessions } from "./listed-sessions.ts";
 import { textLines, wholePath } from "./panel-frame.ts";
 import { PickList, type PickRow, showList } from "./pick-list.ts";
 
 interface PickSessionOptions {
   screen: Screen;
-  place: SessionPlace;
+  sessions: ListedSessions;
+  /** Bonsai's folder, which has the trash. */
+  home: string;
   cwd: string;
   now: () => number;
-  search: Pick<SearchThread, "find">;
-  /** The file of the open session: it can be named but not deleted. */
+  /** The key of the open session: it can be named but not deleted. */
   inUse?: string | undefined;
   query?: string;
   nameInUse?: (name: string) => Promise<void>;
@@ -27,40 +27,39 @@ interface PickSessionOptions {
  * The list also renames and deletes sessions.
  * @returns undefined if the user left the list
  */
-export function pickSession(options: PickSessionOptions): Promise<SessionSummary | undefined> {
+export function pickSession(options: PickSessionOptions): Promise<ListedSession | undefined> {
   return showList(options.screen, (done) => new SessionPicker(options, done).list);
 }
 
 /** One or two letters are in every session. */
 const TOO_SHORT = /^[\0-\x7f]{0,2}$/;
-/** Time to index before each update of the list. */
-const INDEXING_MS = 500;
-
 /** Owner of the listed sessions and of the search in their texts. */
 class SessionPicker {
-  readonly list: PickList<SessionSummary>;
+  readonly list: PickList<ListedSession>;
   readonly #options: PickSessionOptions;
   #isEverywhere = false;
-  #sessions: readonly SessionSummary[] = [];
+  #sessions: readonly ListedSession[] = [];
   #skipped = 0;
-  /** The found places of a query, by session file. */
-  readonly #snippets = new Map<string, string>();
+  #readings = 0;
+  #isReading = false;
+  /** The found texts of a query, by the session's key. */
+  #snippets: ReadonlyMap<string, string> = new Map();
   #searched = "";
   /** Sessions that the search still has to index. */
   #unindexed = 0;
   #unread = 0;
-  readonly #deleted: { file: string; inTrash: string }[] = [];
+  readonly #deleted: { key: string; inTrash: string }[] = [];
 
-  constructor(options: PickSessionOptions, done: (session: SessionSummary | undefined) => void) {
+  constructor(options: PickSessionOptions, done: (session: ListedSession | undefined) => void) {
     this.#options = options;
-    this.list = new PickList<SessionSummary>({
+    this.list = new PickList<ListedSession>({
       place: options.screen,
       title: "",
       items: [],
       query: options.query,
-      key: ({ file }) => file,
+      key: ({ key }) => key,
       text: sessionText,
-      isFound: ({ file }) => this.#searched === this.list.query && this.#snippets.has(file),
+      isFound: ({ key }) => this.#searched === this.list.query && this.#snippets.has(key),
       row: (session) => this.#row(session),
       preview: (session, width) => this.#preview(session, width),
       picks: "open",
@@ -74,14 +73,29 @@ class SessionPicker {
         { key: "ctrl+z", does: "", run: () => this.#restore() },
       ],
     });
-    this.#reload();
+    this.#reload().catch((error) => this.list.update({ status: errorLine(error) }));
   }
 
-  #reload(): void {
-    const { place, cwd } = this.#options;
-    const { sessions, skipped } = listSessions(this.#isEverywhere ? place : { ...place, cwd });
-    this.#sessions = sessions;
-    this.#skipped = skipped.length;
+  /** Folder of the listed sessions; undefined for all. */
+  get #folder(): string | undefined {
+    return this.#isEverywhere ? undefined : this.#options.cwd;
+  }
+
+  async #reload(): Promise<void> {
+    this.#readings += 1;
+    const reading = this.#readings;
+    this.#isReading = true;
+    try {
+      for await (const { sessions, skipped } of this.#options.sessions.list(this.#folder)) {
+        // Another folder was chosen meanwhile.
+        if (reading !== this.#readings) return;
+        this.#sessions = sessions;
+        this.#skipped = skipped;
+        this.#show();
+      }
+    } finally {
+      if (reading === this.#readings) this.#isReading = false;
+    }
     this.#show();
   }
 
@@ -92,9 +106,11 @@ class SessionPicker {
     const unread = Math.max(this.#skipped, this.#unread);
     this.list.update({
       title: `Sessions in ${place}${reading}`,
-      empty: this.#isEverywhere
-        ? "No sessions yet."
-        : "No sessions in this folder yet. Tab shows all folders.",
+      empty: this.#isReading
+        ? "Reading the list of sessions…"
+        : this.#isEverywhere
+          ? "No sessions yet."
+          : "No sessions in this folder yet. Tab shows all folders.",
       status:
         unread === 0
           ? undefined
@@ -103,52 +119,49 @@ class SessionPicker {
     this.list.setItems(this.#sessions);
   }
 
-  #toggleFolders(): void {
+  async #toggleFolders(): Promise<void> {
     this.#isEverywhere = !this.#isEverywhere;
-    this.#reload();
+    await this.#reload();
     this.list.searchAgain();
   }
 
   /** Searches the texts of the sessions. Repeats until the index has all of them. */
   async #search(query: string, signal: AbortSignal): Promise<void> {
-    this.#snippets.clear();
+    this.#snippets = new Map();
     this.#searched = query;
     this.#unindexed = 0;
     this.#unread = 0;
     this.#show();
     if (TOO_SHORT.test(query.trim())) return;
-    const { place, cwd, search } = this.#options;
-    const folder = place.folder === undefined ? {} : { folder: place.folder };
-    const scope = this.#isEverywhere ? folder : { ...folder, cwd };
-    do {
-      const limit = Math.max(1, this.#sessions.length);
-      const found = await search.find(query, { scope, limit, perSession: 1, budgetMs: INDEXING_MS, signal });
+    const limit = Math.max(1, this.#sessions.length);
+    const findings = this.#options.sessions.find(query, { cwd: this.#folder, limit, signal });
+    for await (const { snippets, unread, unindexed } of findings) {
       signal.throwIfAborted();
-      this.#snippets.clear();
-      for (const { file, snippet } of found.hits) this.#snippets.set(file, snippet);
-      this.#unread = found.unread.length;
-      this.#unindexed = found.unindexed;
+      this.#snippets = snippets;
+      this.#unread = unread;
+      this.#unindexed = unindexed;
       this.#show();
-    } while (this.#unindexed > 0);
+    }
   }
 
-  #row(session: SessionSummary): PickRow {
+  #row(session: ListedSession): PickRow {
     const { now, inUse, cwd } = this.#options;
-    const isByText = this.#snippets.has(session.file) && !this.list.hasQuery(session);
+    const isByText = this.#snippets.has(session.key) && !this.list.hasQuery(session);
     const folder = this.#isEverywhere ? `${lastFolder(session.cwd, cwd)} · ` : "";
     const fork = session.parentSession === undefined ? "" : "fork · ";
+    const marks = session.key === inUse ? ["●"] : session.owner === undefined ? [] : ["open elsewhere"];
     return {
       label: sessionTitle(session),
       detail: `${fork}${folder}${age(session.lastActivityMs, now())}`,
-      mark: [...(session.file === inUse ? ["●"] : []), ...(isByText ? ["found in text"] : [])].join(" "),
+      mark: [...marks, ...(isByText ? ["found in text"] : [])].join(" "),
     };
   }
 
-  #preview(session: SessionSummary, width: number): string[] {
+  #preview(session: ListedSession, width: number): string[] {
     const { screen, now } = this.#options;
     const { bold, muted, accent } = screen.theme.style;
     const { name, firstWords, digest } = session;
-    const snippet = this.#snippets.get(session.file);
+    const snippet = this.#snippets.get(session.key);
     const styled = (text: string | undefined, style: (text: string) => string, max: number) =>
       text ? textLines(text, width).slice(0, max).map(style) : [];
     return [
@@ -161,7 +174,7 @@ class SessionPicker {
     ];
   }
 
-  async #rename(session: SessionSummary): Promise<string | undefined> {
+  async #rename(session: ListedSession): Promise<string | undefined> {
     const { screen, inUse, nameInUse } = this.#options;
     const typed = await askText(screen, {
       title: "Session name",
@@ -171,46 +184,45 @@ class SessionPicker {
     });
     if (typed === undefined) return undefined;
     const name = oneLine(typed);
-    const notices: string[] = [];
-    if (session.file === inUse && nameInUse !== undefined) await nameInUse(name);
-    else nameFile(session.file, name, (message) => notices.push(message));
-    this.#reload();
+    let notices: string[] = [];
+    if (session.key === inUse && nameInUse !== undefined) await nameInUse(name);
+    else notices = await this.#options.sessions.rename(session, name);
+    await this.#reload();
     return notices.length > 0 ? notices.join(" ") : undefined;
   }
 
-  async #delete(session: SessionSummary): Promise<string | undefined> {
-    const { screen, place, inUse } = this.#options;
-    if (session.file === inUse)
+  async #delete(session: ListedSession): Promise<string | undefined> {
+    const { screen, home, sessions, inUse } = this.#options;
+    if (session.key === inUse)
       return "This session is open. Open another session first, then delete this one.";
-    const trash = wholePath(trashFolder(place.home));
+    const trash = wholePath(trashFolder(home));
     const isSure = await askYes(screen, {
       title: "Delete this session?",
-      message: `${sessionTitle(session)}\n\nThe file moves to ${trash}. Bonsai never empties this folder.`,
+      message: `${sessionTitle(session)}\n\n${sessions.deletes} ${trash}. Bonsai never empties this folder.`,
     });
     if (!isSure) return undefined;
-    this.#deleted.push({ file: session.file, inTrash: moveToTrash(session.file, place.home) });
-    this.#reload();
+    this.#deleted.push({ key: session.key, inTrash: await sessions.delete(session) });
+    await this.#reload();
     return `Moved to ${trash}. Press Ctrl-Z to restore it.`;
   }
 
   /** Restores the session that was deleted last in this list. */
-  #restore(): string {
+  async #restore(): Promise<string> {
     const latest = this.#deleted.at(-1);
     if (latest === undefined) return "There is no deleted session to restore.";
-    if (existsSync(latest.file)) throw new Error(`${latest.file} already exists.`);
-    moveSession(latest.inTrash, latest.file);
+    await this.#options.sessions.restore(latest);
     this.#deleted.pop();
-    this.#reload();
-    this.list.select(latest.file);
+    await this.#reload();
+    this.list.select(latest.key);
     return "Restored the session.";
   }
 }
 
-function sessionTitle({ name, firstWords }: SessionSummary): string {
+function sessionTitle({ name, firstWords }: ListedSession): string {
   return name ?? firstWords ?? "(no messages)";
 }
 
-function sessionText({ name = "", firstWords = "", cwd, id, digest }: SessionSummary): string {
+function sessionText({ name = "", firstWords = "", cwd, id, digest }: ListedSession): string {
   return [name, firstWords, cwd, id, digest?.summary ?? ""].join(" ");
 }
 
@@ -219,25 +231,17 @@ function lastFolder(path: string, cwd: string): string {
   return path.split(/[/\\]/).filter(Boolean).at(-1) ?? path;
 }
 
-function factsOf(session: SessionSummary, nowMs: number): string {
+function factsOf(session: ListedSession, nowMs: number): string {
   const { digest, lastActivityMs, lines, parentSession } = session;
   return [
     counted(lines, "entry", "entries"),
     bytes(session.bytes),
     `${age(lastActivityMs, nowMs)} (${moment(lastActivityMs, nowMs)})`,
     session.id.slice(0, 8),
+    ...(session.owner === undefined ? [] : [`open in ${session.owner}`]),
     ...(parentSession === undefined ? [] : [forkWords(parentSession)]),
     ...(digest === undefined || digest.fileCount === 0
       ? []
       : [`+${count(digest.added)} −${count(digest.removed)} in ${counted(digest.fileCount, "file")}`]),
   ].join(" · ");
-}
-
-function nameFile(file: string, name: string, onNotice: (message: string) => void): void {
-  const session = openSession(file, { onNotice: ({ message }) => onNotice(message) });
-  try {
-    session.append({ type: "session_info", name });
-  } finally {
-    session.close();
-  }
 }

@@ -16,9 +16,13 @@ export interface FirstFrame {
   readonly editor: PromptEditor;
   /** Aborts when the user quits or the process is asked to end. */
   readonly quitSignal: AbortSignal;
+  /** Aborts when the user quits again, because the end takes long. */
+  readonly quitAgainSignal: AbortSignal;
   quit(): void;
   takeEarly(): string[];
 }
+
+const QUIT_AGAIN_MS = 1_000;
 
 export function showFirstFrame(
   call: AgentCall,
@@ -43,10 +47,19 @@ export function showFirstFrame(
     screen.tui.invalidate();
     screen.redraw();
   });
-  const quitting = new AbortController();
+  const [quitting, quittingAgain] = [new AbortController(), new AbortController()];
+  let quitMs = Number.POSITIVE_INFINITY;
+  const quit = () => {
+    const now = performance.now();
+    // More presses in a row are one wish to quit.
+    if (now - quitMs > QUIT_AGAIN_MS) quittingAgain.abort();
+    quitMs = Math.min(quitMs, now);
+    quitting.abort();
+  };
   return {
     ...{ call, screen, themes, editor, takeEarly: () => early.splice(0) },
     quitSignal: AbortSignal.any([signal, quitting.signal]),
-    quit: () => quitting.abort(),
+    quitAgainSignal: quittingAgain.signal,
+    quit,
   };
 }

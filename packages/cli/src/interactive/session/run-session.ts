@@ -1,11 +1,11 @@
 import type { ReviewCompaction } from "@bonsai-agent/compaction";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { SearchThread } from "@bonsai-agent/session/search";
 import { AgentHost } from "../../call/agent-host.ts";
 import { type AppContext, openAppContext } from "../../call/app-context.ts";
 import type { AgentCall } from "../../call/invocation.ts";
 import { resumeCommand, shownPath } from "../../call/paths.ts";
-import { sessionPlace } from "../../call/session-file.ts";
 import { errorText } from "../../views/error-text.ts";
 import { span } from "../../views/line.ts";
 import { ChatView } from "../chat/chat-view.ts";
@@ -13,18 +13,18 @@ import { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { extensionUi } from "../extension-views/extension-ui.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { noModel } from "../no-model.ts";
-import { pickSession } from "../panels/session-picker.ts";
 import { PromptHistory } from "../prompt/prompt-history.ts";
 import { compactNow } from "../slash/compaction-commands.ts";
 import { completionStack } from "../slash/completion-stack.ts";
 import { followCompactions } from "../slash/follow-compactions.ts";
 import { PromptCompletion } from "../slash/prompt-completion.ts";
+import { pickListed } from "../slash/session-commands.ts";
 import { reservedNames } from "../slash/slash-commands.ts";
 import { readThemes } from "../slash/theme.ts";
 import { askAtStart } from "../slash/trust.ts";
 import { Status } from "../status/status.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
-import { shortcutConflicts } from "../terminal/keys.ts";
+import { keys, shortcutConflicts } from "../terminal/keys.ts";
 import { withTabs } from "../terminal/typed-input.ts";
 import { indexInBackground, readAhead } from "./background.ts";
 import { offerColdCompaction } from "./cold-resume.ts";
@@ -41,7 +41,7 @@ export async function runSession(firstFrame: FirstFrame): Promise<() => void> {
   const { notify, home, status, editor } = mode.context;
   for (const message of bindKeys(home)) notify(message, "warning");
   try {
-    await openSession(mode);
+    await openSession(mode, firstFrame.quitAgainSignal);
   } finally {
     status.stop();
     // A signal may arrive in the middle of a sentence: the text is one key up the next time.
@@ -133,7 +133,7 @@ function required<Value>(value: Value | undefined): Value {
   return value;
 }
 
-async function openSession(mode: Mode): Promise<void> {
+async function openSession(mode: Mode, quitAgainSignal: AbortSignal): Promise<void> {
   const { context, opened } = mode;
   const { call, chat, home, themes, notify } = context;
   await offerPiImport(context);
@@ -149,9 +149,12 @@ async function openSession(mode: Mode): Promise<void> {
   const hasMoreThemes = app.lifecycle.hasHandlers("resources_discover");
   const reading = readThemes(app, context, { mayGrow: hasMoreThemes });
   try {
-    const chosen = await chosenCall(context, app.call);
+    const chosen = await chosenCall(context, app);
     if (chosen === undefined) return;
-    const host = await AgentHost.open({ ...app, call: chosen }, { spareModel: noModel });
+    const host = await AgentHost.open(
+      { ...app, call: chosen },
+      { spareModel: noModel, signal: context.quitSignal },
+    );
     try {
       opened.host = host;
       chat.rebuild(host.agent.session);
@@ -159,11 +162,27 @@ async function openSession(mode: Mode): Promise<void> {
       if (call.words.length === 0) welcome(context, started.promise);
       await untilQuit(mode, reading, started.resolve);
     } finally {
-      await host.close();
+      await closeHost(context, quitAgainSignal);
     }
   } finally {
     opened.search.close();
     app.close();
+  }
+}
+
+/** Stores a shared session. If the database does not answer, the user can quit without it. */
+async function closeHost({ host, status, call }: InteractiveContext, quitAgainSignal: AbortSignal) {
+  const { id } = host.agent.session;
+  const key = keys.label("quit");
+  const closing = raceAbort(host.close(), quitAgainSignal);
+  try {
+    await status.during(`Storing the session in the database. Press ${key} to quit without it.`, closing);
+  } catch (error) {
+    if (!quitAgainSignal.aborted) throw error;
+    call.output.notify({
+      code: "session_unstored",
+      message: `The database lacks the latest entries. \`bonsai -r ${id}\` on this machine stores them.`,
+    });
   }
 }
 
@@ -188,12 +207,11 @@ function openApp({ context, opened, ui }: Mode): Promise<AppContext> {
 }
 
 /** `-r` without an id: the user picks. @returns undefined if the user left the list */
-async function chosenCall(context: InteractiveContext, call: AgentCall): Promise<AgentCall | undefined> {
+async function chosenCall(context: InteractiveContext, app: AppContext): Promise<AgentCall | undefined> {
+  const { call } = app;
   if (call.options.resume !== true) return call;
-  const { cwd, now } = call.io;
-  const { screen, search } = context;
-  const picked = await pickSession({ screen, search, place: sessionPlace(call), cwd, now });
-  return picked && { ...call, options: { ...call.options, resume: picked.file } };
+  const picked = await pickListed(context, app);
+  return picked && { ...call, options: { ...call.options, resume: picked.key } };
 }
 
 /**

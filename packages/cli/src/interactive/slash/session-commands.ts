@@ -3,8 +3,9 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { ServedPage } from "@bonsai-agent/page";
 import type { Entry, Session } from "@bonsai-agent/session";
 import type { AgentHost } from "../../call/agent-host.ts";
+import type { AppContext } from "../../call/app-context.ts";
 import { absolutePath, shownPath } from "../../call/paths.ts";
-import { forkChoice, freshChoice, namedChoice } from "../../call/session-choice.ts";
+import { forkChoice, freshChoice, isPath, namedChoice } from "../../call/session-choice.ts";
 import {
   exportFormat,
   resolveEntryId,
@@ -18,6 +19,7 @@ import { freeAmong } from "../../views/session-facts.ts";
 import { oneLine } from "../../views/terminal-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askPick, askText } from "../panels/ask.ts";
+import { sessionsInDatabase, sessionsInFiles } from "../panels/listed-sessions.ts";
 import { pickSession } from "../panels/session-picker.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { mergeFlow } from "../tree/branches.ts";
@@ -119,22 +121,56 @@ export const resumeCommand: SlashCommand = {
   description: "Open, rename or delete a session, or import a transcript",
   argumentHint: "[id|file|text]",
   async run(args, context) {
-    const { host, screen, search } = context;
-    const { cwd, call } = host.app;
-    const pick = () =>
-      pickSession({
-        ...{ screen, search, place: sessionPlace(call), cwd, inUse: host.agent.session.file, query: args },
-        now: () => call.io.now(),
-        nameInUse: (name) => host.setName(name),
-      });
-    const named = namedFile(args, context);
-    if (named !== undefined) return openNamedFile(named, context);
-    const picked = await pick();
-    if (picked !== undefined) await openFile(picked.file, context);
+    const { host } = context;
+    const named = await namedSession(args, context);
+    if (named?.file !== undefined) return openNamedFile(named.file, context);
+    const key = named?.id ?? (await pickListed(context, host.app, args))?.key;
+    if (key !== undefined) await openListed(key, context);
   },
 };
 
-const isPath = /[/\\]|\.jsonl$/;
+/** Lets the user pick one of the listed sessions. @param query the first text of the search */
+export function pickListed(
+  context: Pick<InteractiveContext, "screen" | "search" | "isOpen" | "host">,
+  { call, cwd, home, database }: Pick<AppContext, "call" | "cwd" | "home" | "database">,
+  query?: string,
+) {
+  const { screen, search } = context;
+  const host = context.isOpen ? context.host : undefined;
+  return pickSession({
+    ...{ screen, home, cwd, now: call.io.now },
+    sessions:
+      database === undefined
+        ? sessionsInFiles(sessionPlace(call), search)
+        : sessionsInDatabase(database, home),
+    ...(query !== undefined && { query }),
+    ...(host && { inUse: keyOf(host.agent.session), nameInUse: (name: string) => host.setName(name) }),
+  });
+}
+
+/** As `ListedSession.key`. */
+function keyOf({ id, file, store }: Session): string | undefined {
+  return store.durable === undefined ? file : id;
+}
+
+/** The session that a text names: a file, or the id of a shared session. Undefined for a search. @throws as `namedFile` */
+async function namedSession(
+  text: string,
+  context: InteractiveContext,
+): Promise<{ file: string; id?: undefined } | { id: string; file?: undefined } | undefined> {
+  const { database } = context.host.app;
+  if (database !== undefined && text !== "" && !isPath.test(text)) {
+    try {
+      return { id: await database.sessions.find(text) };
+    } catch (error) {
+      if (BonsaiError.is(error) && ["session_not_found", "session_ambiguous"].includes(error.code))
+        return undefined;
+      throw error;
+    }
+  }
+  const file = namedFile(text, context);
+  return file === undefined ? undefined : { file };
+}
 
 /** The session file that a text names; undefined for a search. @throws BonsaiError for a path without a file */
 function namedFile(text: string, { host }: InteractiveContext): string | undefined {
@@ -151,9 +187,11 @@ function namedFile(text: string, { host }: InteractiveContext): string | undefin
   }
 }
 
-async function openFile(file: string, { host, notify }: InteractiveContext): Promise<void> {
-  if (file === host.agent.session.file) notify("This session is already open.");
-  else if (!(await host.replace("resume", namedChoice(host, file))))
+async function openListed(key: string, { host, notify }: InteractiveContext): Promise<void> {
+  const { session } = host.agent;
+  if (key === keyOf(session) && host.app.database?.isLost(session) !== true)
+    notify("This session is already open.");
+  else if (!(await host.replace("resume", await namedChoice(host, key))))
     notify("An extension keeps this session open.");
 }
 
@@ -162,12 +200,12 @@ async function openNamedFile(path: string, context: InteractiveContext): Promise
   // Loads the readers of all formats, so not at the start.
   const { detectTranscript } = await import("@bonsai-agent/transcripts");
   const format = detectTranscript(path)?.format;
-  if (format === undefined || format === "session") return openFile(path, context);
+  if (format === undefined || format === "session") return openListed(path, context);
   const { host, notify } = context;
   const { cwd, call } = host.app;
   const { importSession } = await import("../../call/session-import.ts");
   const { file, program, entryCount, notices } = importSession({ path, place: sessionPlace(call), cwd });
-  await openFile(file, context);
+  await openListed(file, context);
   const from = shownPath(path, cwd);
   notify(
     `Imported ${counted(entryCount, "entry", "entries")} of ${program} from ${from}. The file is unchanged.`,
