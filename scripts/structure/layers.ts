@@ -34,7 +34,7 @@ const ORDER: Order = {
     ],
     ...["projection.ts", "usage-counter.ts", "store", "read", "doctor", "notices.ts"],
     ...["continued-copy.ts", "session.ts", "hidden.ts", "hide.ts", "session-summary.ts", "fork.ts"],
-    ...["open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
+    ...["missing-entries.ts", "open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
   ],
   "packages/postgres/src": [
     ...["database.ts", "schema.ts", "segment.ts", "lines.ts", "refusals.ts", "lease.ts", "listing.ts"],

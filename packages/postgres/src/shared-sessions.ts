@@ -1,19 +1,17 @@
-import { closeSync, fstatSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { type BonsaiError, isRecord } from "@bonsai-agent/messages";
+import type { BonsaiError } from "@bonsai-agent/messages";
 import {
   bonsaiHome,
   createSession,
-  customTypes,
   openSession,
   type Session,
   type SessionStore,
 } from "@bonsai-agent/session";
-import { makeFolder, readFrom, writeNewFile } from "@bonsai-agent/session/host";
+import { addMissingEntries, makeFolder, readFrom, writeNewFile } from "@bonsai-agent/session/host";
 import type pg from "pg";
 import { query } from "./database.ts";
 import { Lease } from "./lease.ts";
-import { linesOf } from "./lines.ts";
 import {
   type ListOptions,
   listShared,
@@ -76,7 +74,8 @@ export interface SharedSessions {
   /** Yields the stored bytes from an offset on, then new ones as they are stored, until the signal or the deletion. */
   watch(id: string, options?: { from?: number; signal?: AbortSignal }): AsyncGenerator<Buffer>;
   /**
-   * Stores a session file, byte for byte, or the entries of a file that a session with the same id lacks: as a branch.
+   * Stores a session file, byte for byte, or the entries that a stored session with the same id lacks: as a branch, unless
+   * the file has all entries of the stored session.
    * @throws BonsaiError `session_leased`, `session_too_old`
    */
   push(file: string): Promise<{ id: string; bytes: number; isBranch: boolean }>;
@@ -169,7 +168,7 @@ class DatabaseSessions implements SharedSessions {
     const { id, cwd, parentSession, version } = openedHeader(file);
     if (version !== 3) throw tooOld(file);
     const existing = await query(this.#pool, "select 1 from bonsai.sessions where id = $1", [id]);
-    if (existing.length > 0) return { id, bytes: await this.#pushBranch(id, file), isBranch: true };
+    if (existing.length > 0) return { id, ...(await this.#pushEntries(id, file)) };
     const store = await this.#createStore({ id, cwd, parentSession });
     return { id, bytes: await this.#storeFile(store, file), isBranch: false };
   }
@@ -300,26 +299,15 @@ class DatabaseSessions implements SharedSessions {
     }
   }
 
-  /** Adds the entries that the stored session lacks. Its position stays. */
-  async #pushBranch(id: string, file: string): Promise<number> {
+  async #pushEntries(id: string, file: string): Promise<{ bytes: number; isBranch: boolean }> {
     const store = await this.#openStore(id);
+    const other = openSession(file);
     try {
-      const session = openSession({ store });
-      const index = session.index();
-      const missing = [...linesOf(readFileSync(file), 0)].filter(({ line }) => {
-        const entryId = idOf(line);
-        return entryId !== undefined && index.find(entryId) < 0;
-      });
-      if (missing.length === 0) return 0;
-      const back = {
-        ...{ type: "custom", customType: customTypes.leaf, id: session.newId(), parentId: session.leafId },
-        timestamp: new Date().toISOString(),
-      };
-      const lines = [...missing.map(({ line }) => line.toString()), JSON.stringify(back)];
-      const added = store.append(`${lines.join("\n")}\n`);
+      const added = addMissingEntries(openSession({ store }), other);
       await store.durable();
       return added;
     } finally {
+      other.close();
       store.close();
       await store.closed;
     }
@@ -337,15 +325,6 @@ function openedHeader(file: string): { id: string; cwd: string; parentSession?: 
   const session = openSession(file);
   session.close();
   return session.header;
-}
-
-function idOf(line: Buffer): string | undefined {
-  try {
-    const value: unknown = JSON.parse(line.toString());
-    return isRecord(value) && value.type !== "session" && typeof value.id === "string" ? value.id : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Takes a session whose lease is over. Two hosts that try at once wait for the row; the second finds a new lease. */
