@@ -61,17 +61,17 @@ test("bonsai export overwrites nothing, least of all the session", async () => {
 });
 
 test.for([
-  ["a.b.json", "a.b.md or a.b.html"],
-  ["x.pdf", "x.md or x.html"],
-  [".pdf", "session.md or session.html"],
-] as const)("bonsai export refuses the format of %s", async ([name, hint]) => {
+  ["a.b.json", "a.b"],
+  ["x.pdf", "x"],
+  [".pdf", "session"],
+] as const)("bonsai export refuses the format of %s", async ([name, stem]) => {
   const target = join(testFolder(), name);
   const { code, stderr } = await runCli(["export", writeLines(sampleLines()), "-o", target, "--json"]);
   expect(code).toBe(1);
   expect(JSON.parse(stderr).error).toEqual({
     code: "export_format_unknown",
-    message: `Cannot export to ${name}: a session is exported as Markdown (.md) or as a page (.html).`,
-    hint: `Use ${hint}.`,
+    message: `Cannot export to ${name}: a session is exported as Markdown (.md), as a page (.html) or for another machine (.bonsai).`,
+    hint: `Use ${stem}.md, ${stem}.html or ${stem}.bonsai.`,
   });
   expect(existsSync(target)).toBe(false);
 });

@@ -1,4 +1,13 @@
-import { closeSync, existsSync, mkdirSync, openSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
@@ -117,21 +126,44 @@ export function outputExists(file: string): BonsaiError {
 /** A pipe has no ending. */
 const markdownEndings = ["", ".md", ".markdown", ".txt"];
 
+/** A session that another machine can import. */
+export const ARCHIVE_ENDING = ".bonsai";
+
 const pageEndings = [".html", ".htm"];
 
 /** @throws BonsaiError `export_format_unknown` */
-export function exportFormat(file: string): "markdown" | "html" {
+export function exportFormat(file: string): "markdown" | "html" | "bonsai" {
   const name = basename(file);
   const [ending = ""] = /\.[^.]+$/.exec(name) ?? [];
+  if (ending.toLowerCase() === ARCHIVE_ENDING) return "bonsai";
   if (pageEndings.includes(ending.toLowerCase())) return "html";
   // A number ends a version or a date.
   if (markdownEndings.includes(ending.toLowerCase()) || /^\.\d+$/.test(ending)) return "markdown";
   const stem = name.slice(0, -ending.length) || "session";
   throw new BonsaiError({
     code: "export_format_unknown",
-    message: `Cannot export to ${name}: a session is exported as Markdown (.md) or as a page (.html).`,
-    hint: `Use ${stem}.md or ${stem}.html.`,
+    message: `Cannot export to ${name}: a session is exported as Markdown (.md), as a page (.html) or for another machine (.bonsai).`,
+    hint: `Use ${stem}.md, ${stem}.html or ${stem}.bonsai.`,
   });
+}
+
+/** True for a file with the ending of an archive, or the start of a zip. */
+export function isArchive(path: string): boolean {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  return path.toLowerCase().endsWith(ARCHIVE_ENDING) || startOf(path, ZIP_MARK.length) === ZIP_MARK;
+}
+
+const ZIP_MARK = "PK\x03\x04";
+
+/** The first bytes of a file, as characters. */
+export function startOf(path: string, bytes: number): string {
+  const fd = openSync(path, "r");
+  try {
+    const start = Buffer.alloc(bytes);
+    return start.toString("latin1", 0, readSync(fd, start));
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Writes a new file whole or not at all. @throws BonsaiError `output_exists` */
@@ -175,6 +207,7 @@ export function moveSession(from: string, to: string): void {
   if (existsSync(tasksFolder(from))) renameSync(tasksFolder(from), tasksFolder(to));
 }
 
-function tasksFolder(file: string): string {
+/** The folder of the sessions of sub-agents. */
+export function tasksFolder(file: string): string {
   return `${file.replace(/\.jsonl$/, "")}.tasks`;
 }

@@ -9,6 +9,7 @@ import { knownCatalogue, secretsOf } from "../call/catalogue.ts";
 import { databaseUrl, withDatabase } from "../call/database.ts";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
+import { withProgress } from "../call/output.ts";
 import { filePageSource, pageOptions } from "../call/page-source.ts";
 import { latestSession } from "../call/session-choice.ts";
 import {
@@ -20,7 +21,7 @@ import {
   writeOutput,
 } from "../call/session-file.ts";
 import { inMemory, transcriptSession } from "../call/session-import.ts";
-import { callSettings } from "../call/settings.ts";
+import { agentCallSettings, callSettings } from "../call/settings.ts";
 import { span } from "../views/line.ts";
 import { bytes, counted } from "../views/numbers.ts";
 import { freeAmong } from "../views/session-facts.ts";
@@ -137,11 +138,13 @@ type ExportReport =
 export async function exportSession(invocation: Invocation): Promise<undefined> {
   const { args, options } = invocation;
   const file = outputFile(invocation, args[1]);
-  if (file !== undefined && exportFormat(file) === "html") return exportPage(invocation, file);
+  const format = file === undefined ? "markdown" : exportFormat(file);
+  if (format === "html") return exportPage(invocation, file!);
+  if (format === "bonsai") return exportArchive(invocation, file!);
   if (options.redact === false)
     throw wrongUsage(
-      "--no-redact works only for HTML pages: Markdown never contains keys.",
-      "Write to a file like session.html.",
+      "--no-redact does not work for Markdown, which never contains keys.",
+      "Write to a file like session.html or session.bonsai.",
     );
   return exportText(invocation, file);
 }
@@ -166,13 +169,35 @@ async function exportText(invocation: Invocation, file: string | undefined): Pro
   else io.stdout.write(io.stdout.isTTY ? `${printableLines(text).join("\n")}\n` : text);
 }
 
+async function exportArchive(invocation: Invocation, file: string): Promise<undefined> {
+  const { io, options, output } = invocation;
+  refuseBranch(invocation);
+  const { archiveWords, writeArchive } = await import("../call/archive/session-archive.ts");
+  const session = openNamedSession(invocation);
+  const report = await withProgress(io, "Exporting", async () =>
+    writeArchive({
+      ...{ session, file, settings: agentCallSettings(invocation), cwd: io.cwd },
+      secrets:
+        options.redact === false
+          ? undefined
+          : secretsOf({ home: bonsaiHome(io.env), env: io.env, catalogue: await knownCatalogue(invocation) }),
+    }),
+  );
+  session.close();
+  output.result(report, () => [["Wrote ", span(file, "cyan"), archiveWords(report)]]);
+}
+
+function refuseBranch({ options }: Invocation): void {
+  if (options.leaf === undefined && options.all !== true) return;
+  throw wrongUsage(
+    "--leaf and --all work only for Markdown: other exports always have all branches.",
+    "Remove them.",
+  );
+}
+
 async function exportPage(invocation: Invocation, file: string): Promise<undefined> {
-  const { options, output } = invocation;
-  if (options.leaf !== undefined || options.all === true)
-    throw wrongUsage(
-      "--leaf and --all work only for Markdown: a page always has all branches.",
-      "Remove them.",
-    );
+  const { output } = invocation;
+  refuseBranch(invocation);
   const { session, program } = sessionOf(invocation);
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
   const page = new SessionPage(session, await namedPageOptions(invocation, program));

@@ -157,35 +157,42 @@ export const sessionCommands: readonly CommandGrammar[] = [
   },
   {
     name: "session export",
-    summary: "Write a session as Markdown or as an HTML page",
-    args: [session, ["[file]", "session.md or session.html; default: Markdown on stdout"]],
+    summary: "Write a session as Markdown, as an HTML page, or for another machine",
+    args: [session, ["[file]", "session.md, session.html or session.bonsai; default: Markdown on stdout"]],
     options: [
       leaf,
       { flags: "--all", description: "in Markdown: all branches, not only the active one" },
       { flags: "-o, --output <file>", description: "write here, like [file]", hidden: true },
-      ...redaction("in a page: "),
+      ...redaction("in a page or a .bonsai file: "),
     ],
     examples: [
       ["bonsai session export session.jsonl session.html", "one page that opens without network"],
       ["bonsai session export session.jsonl session.md", "a text to read or share"],
+      ["bonsai session export 3f2a session.bonsai --no-redact", "the whole session, to continue elsewhere"],
     ],
     load: async () => (await import("../commands/view.ts")).exportSession,
   },
   {
     name: "session import",
-    summary: "Turn another agent's transcript into a session",
+    summary: "Turn another agent's transcript into a session, or import a .bonsai file",
     args: [
       [
         "<file>",
-        "a transcript of Claude Code, Codex, OpenCode (or its folder), Gemini CLI or Qwen Code; or a session file",
+        "a .bonsai file; a transcript of Claude Code, Codex, OpenCode (or its folder), Gemini CLI or Qwen Code; or a session file",
       ],
     ],
     options: [
-      { flags: "--cwd <folder>", description: "the working folder, if the transcript names none" },
+      {
+        flags: "--cwd <folder>",
+        description:
+          "the working folder, if the transcript names none; of a .bonsai file, the folder to continue in",
+      },
       { flags: "--session-id <id>", description: "the session to import, if the folder has several" },
       { flags: "-o, --output <file>", description: "write here; default: the sessions folder" },
+      { ...database, description: "store the session of a .bonsai file in this PostgreSQL database" },
     ],
     examples: [
+      ["bonsai session import session.bonsai", "continue here: bonsai -r"],
       ["bonsai session import rollout-2026-11-20.jsonl", "a Codex transcript becomes a session"],
       ["bonsai session import rollout-2026-11-20.jsonl -o session.jsonl", "the same, into this file"],
     ],

@@ -240,28 +240,47 @@ export const nameCommand: SlashCommand = {
 
 export const exportCommand: SlashCommand = {
   name: "export",
-  description: "Open the session in the browser, or write it to a .md or .html file",
+  description: "Open the session in the browser, or write it to a .md, .html or .bonsai file",
   argumentHint: "[file]",
   worksWhileBusy: true,
   async run(args, context) {
     if (args === "") return openBrowserView(context);
     const { host, notify } = context;
     const file = absolutePath(args, host.app.cwd);
-    const makeText = exportFormat(file) === "html" ? pageText : markdownText;
+    const format = exportFormat(file);
+    const shown = shownPath(file, host.app.cwd);
+    if (format === "bonsai") return notify(`Wrote ${shown}${await archive(host, file)}.`);
+    const makeText = format === "html" ? pageText : markdownText;
     writeOutput(file, await makeText(host));
-    notify(`Wrote ${shownPath(file, host.app.cwd)} (${bytes(statSync(file).size)}).`);
+    notify(`Wrote ${shown} (${bytes(statSync(file).size)}).`);
   },
 };
 
 // The libraries of both formats are loaded when they are needed.
 
-async function markdownText({ agent, app: { home, call, models } }: AgentHost): Promise<string> {
+async function markdownText({ agent, app }: AgentHost): Promise<string> {
   const { exportMarkdown } = await import("@bonsai-agent/transcripts");
-  const { secretsOf } = await import("../../call/catalogue.ts");
   return exportMarkdown(agent.session, {
-    isFree: freeAmong([...models.catalogue.models, agent.model]),
-    secrets: secretsOf({ home, env: call.io.env, catalogue: models.catalogue, keys: models.keys }),
+    isFree: freeAmong([...app.models.catalogue.models, agent.model]),
+    secrets: await knownSecrets(app),
   });
+}
+
+/** @returns a text about the archive */
+async function archive({ agent, app }: AgentHost, file: string): Promise<string> {
+  const { archiveWords, writeArchive } = await import("../../call/archive/session-archive.ts");
+  const { settings, cwd } = app;
+  const secrets = await knownSecrets(app);
+  return archiveWords(await writeArchive({ session: agent.session, file, settings, cwd, secrets }));
+}
+
+async function knownSecrets({
+  home,
+  call,
+  models: { catalogue, keys },
+}: AgentHost["app"]): Promise<string[]> {
+  const { secretsOf } = await import("../../call/catalogue.ts");
+  return secretsOf({ home, env: call.io.env, catalogue, keys });
 }
 
 async function pageText({ agent, app }: AgentHost): Promise<Iterable<string>> {

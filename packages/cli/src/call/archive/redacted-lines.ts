@@ -1,0 +1,130 @@
+import { isUtf8 } from "node:buffer";
+import { isRecord, SecretFilter } from "@bonsai-agent/messages";
+import type { SessionStore } from "@bonsai-agent/session";
+
+const NEWLINE = 10;
+const READ_BYTES = 1 << 18;
+
+type LineSource = Pick<SessionStore, "read">;
+
+/** The bytes of a store up to an offset. */
+export function* storedBytes(store: LineSource, until: number): Generator<Buffer> {
+  for (let at = 0; at < until; ) {
+    const bytes = Buffer.allocUnsafe(Math.min(READ_BYTES, until - at));
+    const count = store.read(bytes, at);
+    if (count === 0) return;
+    at += count;
+    yield bytes.subarray(0, count);
+  }
+}
+
+/** Whole lines with their newlines; the last one can have none. */
+function* linesOf(parts: Iterable<Buffer>): Generator<Buffer> {
+  let begun: Buffer[] = [];
+  for (const part of parts) {
+    let start = 0;
+    for (let end = part.indexOf(NEWLINE); end >= 0; end = part.indexOf(NEWLINE, start)) {
+      const rest = part.subarray(start, end + 1);
+      yield begun.length === 0 ? rest : Buffer.concat([...begun, rest]);
+      begun = [];
+      start = end + 1;
+    }
+    if (start < part.length) begun.push(part.subarray(start));
+  }
+  if (begun.length > 0) yield Buffer.concat(begun);
+}
+
+/** A text in a line of JSON, with its quotes. */
+const STRING = /"(?:[^"\\]|\\.)*"/g;
+
+/**
+ * Redacts the lines of session files. Only texts with a secret change: a line without one stays byte for byte, and ids,
+ * types and structure stay in every whole line. A line that is not JSON is redacted as plain text.
+ */
+export class LineRedaction extends SecretFilter {
+  readonly #isId: (text: string) => boolean;
+  /** The redacted texts of the current line. */
+  readonly #texts = new Map<string, string>();
+
+  /** @param isId true for the ids of the session's entries */
+  constructor(known: readonly string[], isId: (text: string) => boolean) {
+    super(known);
+    this.#isId = isId;
+  }
+
+  /** Remembers the secrets of a store, so that earlier lines can be redacted with the knowledge of later ones. */
+  learnFrom(store: LineSource, until: number): void {
+    const { count } = this;
+    for (const line of linesOf(storedBytes(store, until))) this.#redacted(line.toString());
+    this.count = count;
+  }
+
+  *lines(store: LineSource, until: number): Generator<Buffer> {
+    let pending: Buffer[] = [];
+    let pendingBytes = 0;
+    for (const line of linesOf(storedBytes(store, until))) {
+      const bytes = this.#line(line);
+      pending.push(bytes);
+      pendingBytes += bytes.length;
+      if (pendingBytes < READ_BYTES) continue;
+      yield Buffer.concat(pending);
+      pending = [];
+      pendingBytes = 0;
+    }
+    yield Buffer.concat(pending);
+  }
+
+  override field(name: string, value: string): string {
+    const redacted = super.field(name, value);
+    if (redacted !== value) this.#texts.set(value, redacted);
+    return redacted;
+  }
+
+  #line(line: Buffer): Buffer {
+    // Damaged bytes stay as they are.
+    const encoding = isUtf8(line) ? "utf8" : "latin1";
+    const text = line.toString(encoding);
+    const redacted = this.#redacted(text);
+    return redacted === text ? line : Buffer.from(redacted, encoding);
+  }
+
+  #redacted(line: string): string {
+    const value = parsed(line);
+    if (!isRecord(value)) return this.text(line);
+    this.#texts.clear();
+    if (this.value(value) === value) return line;
+    const { count } = this;
+    const kept = structureTexts(value);
+    const redacted = line.replaceAll(STRING, (literal) => {
+      const text = JSON.parse(literal) as string;
+      if (kept.has(text) || this.#isId(text)) return literal;
+      const without = this.#texts.get(text) ?? this.text(text);
+      return without === text ? literal : JSON.stringify(without);
+    });
+    this.count = count;
+    return redacted;
+  }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line.replace(/^\uFEFF/, ""));
+  } catch {
+    // A damaged line is text.
+    return undefined;
+  }
+}
+
+/** Types, ids and roles: a word for them elsewhere can be a password. */
+function structureTexts(entry: Record<string, unknown>): ReadonlySet<unknown> {
+  const message = isRecord(entry.message) ? entry.message : {};
+  const blocks = Array.isArray(message.content) ? message.content.filter(isRecord) : [];
+  const own = ["id", "parentId", "targetId", "fromId", "firstKeptEntryId", "type", "customType", "timestamp"];
+  return new Set([
+    ...own.map((name) => entry[name]),
+    ...["role", "toolCallId", "toolName", "stopReason", "api", "provider", "model"].map(
+      (name) => message[name],
+    ),
+    ...blocks.flatMap(({ type, id, name }) => [type, id, name]),
+  ]);
+}

@@ -1,0 +1,131 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openSession } from "@bonsai-agent/session";
+import { expect, test } from "vitest";
+import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+
+const SECRET = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUv12";
+
+interface Imported {
+  file: string;
+  outcome: string;
+  settings: { name: string; value: unknown; here?: unknown }[];
+  checkpoints?: { count: number; restored: number; reason?: string };
+}
+
+test("bonsai session export writes a .bonsai file without keys, which another home imports", async () => {
+  const key = "a key that looks like words";
+  const path = writeLines([
+    ...sampleLines(),
+    {
+      type: "message",
+      id: "00000fff",
+      parentId: null,
+      message: { role: "user", content: `${key}, ${SECRET}` },
+    },
+  ]);
+  const [folder, home] = [testFolder(), testFolder()];
+  writeFileSync(join(home, "settings.json"), JSON.stringify({ compaction: { keepRecentTokens: 999 } }));
+  const env = { ANTHROPIC_API_KEY: key };
+  const report = await jsonOf(["session", "export", path, "out.bonsai"], { cwd: folder, env });
+  expect(report).toMatchObject({ format: "bonsai", file: join(folder, "out.bonsai"), redacted: 2 });
+  // The beginning of a zip is enough.
+  renameSync(join(folder, "out.bonsai"), join(folder, "out.zip"));
+  const here = { cwd: folder, env: { BONSAI_HOME: home } };
+  const imported = await jsonOf<Imported>(["session", "import", "out.zip"], here);
+  const text = readFileSync(imported.file, "utf8");
+  expect(text).toContain("[redacted: stored key], [redacted: API key]");
+  expect(text).not.toMatch(/sk-ant|looks like words/);
+  expect(imported.settings).toContainEqual({ name: "compaction.keepRecentTokens", value: 20_000, here: 999 });
+  expect(readFileSync(join(home, "settings.json"), "utf8")).toContain("999");
+  const { stdout } = await runCli(["session", "import", "out.zip"], here);
+  expect(stdout).toMatch(
+    /already here[\s\S]*Secrets were replaced[\s\S]*keepRecentTokens 20000 \(here 999\)/,
+  );
+  const shown = await jsonOf<{ file: string }>(["session", "show", header.id.slice(0, 8)], here);
+  expect(shown.file).toBe(imported.file);
+});
+
+test("a .bonsai file has all branches, and no export overwrites a file", async () => {
+  const path = writeLines(sampleLines());
+  const folder = testFolder();
+  const run = async (...argv: string[]) => {
+    const { stderr } = await runCli(["session", ...argv, "--json"], { cwd: folder });
+    return stderr === "" ? "done" : JSON.parse(stderr).error.code;
+  };
+  expect(await run("export", path, "a.bonsai", "--leaf", "bbbb0002")).toBe("wrong_usage");
+  expect(readdirSync(folder)).toEqual([]);
+  expect(await run("export", path, "a.bonsai", "--no-redact")).toBe("done");
+  expect(await run("export", path, "a.bonsai", "--no-redact")).toBe("output_exists");
+  expect(await run("import", "a.bonsai", "-o", "copy.jsonl")).toBe("done");
+  expect(readFileSync(join(folder, "copy.jsonl")).equals(readFileSync(path))).toBe(true);
+  expect(await run("import", "a.bonsai", "-o", "copy.jsonl")).toBe("output_exists");
+  expect(await run("import", path, "--database", "postgres://localhost/x")).toBe("wrong_usage");
+  expect(readdirSync(folder).sort()).toEqual(["a.bonsai", "copy.jsonl"]);
+});
+
+/** Runs git without the user's settings. */
+function git(cwd: string, ...args: string[]): string {
+  const user = ["user.name=A", "user.email=a@b", "init.defaultBranch=main"].flatMap((each) => ["-c", each]);
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+  return execFileSync("git", [...user, ...args], { cwd, env, encoding: "utf8", stdio: "pipe" }).trim();
+}
+
+test("git checkpoints come along into another clone, but not those with a secret", async () => {
+  const folder = testFolder();
+  const [first, second] = ["first", "second"].map((name) => join(folder, name)) as [string, string];
+  mkdirSync(first);
+  git(first, "init", "-q", "--template=");
+  git(first, "commit", "-q", "--allow-empty", "-m", "begin");
+  git(folder, "clone", "-q", "--template=", first, second);
+  const commits = ["plain\n", `KEY=${SECRET}\n`].map((text) => {
+    writeFileSync(join(first, "file.txt"), text);
+    git(first, "add", "file.txt");
+    const commit = git(first, "commit-tree", git(first, "write-tree"), "-p", "HEAD", "-m", "checkpoint");
+    git(first, "update-ref", `refs/bonsai/checkpoints/some-session/1-${commit.slice(0, 12)}`, commit);
+    return commit;
+  });
+  git(first, "update-ref", "refs/bonsai/checkpoints/other/1-000000000000", commits[0]!);
+  const entries = commits.map((commit, at) => ({
+    ...{ type: "custom", customType: "git-checkpoint", id: `0000000${at}`, parentId: null },
+    data: { commit, tree: commit },
+  }));
+  const path = writeLines([{ ...header, cwd: first }, ...entries]);
+  const exported = (...argv: string[]) => jsonOf(["session", "export", path, ...argv], { cwd: folder });
+  expect(await exported("redacted.bonsai")).toMatchObject({
+    checkpoints: { count: 2, carried: 1, withSecrets: 1 },
+  });
+  expect(await exported("all.bonsai", "--no-redact")).toMatchObject({ checkpoints: { carried: 2 } });
+  const imported = (name: string, cwd: string) =>
+    jsonOf<Imported>(["session", "import", join(folder, name)], {
+      cwd,
+      env: { BONSAI_HOME: join(folder, "home") },
+    });
+
+  const elsewhere = await imported("all.bonsai", folder);
+  expect(elsewhere.checkpoints).toMatchObject({
+    restored: 0,
+    reason: expect.stringContaining("not in a git"),
+  });
+  expect(existsSync(elsewhere.file)).toBe(true);
+  expect((await imported("redacted.bonsai", second)).checkpoints).toEqual({ count: 2, restored: 1 });
+  expect(git(second, "show", `${commits[0]}:file.txt`)).toBe("plain");
+  expect(await imported("all.bonsai", second)).toMatchObject({
+    ...{ outcome: "present", checkpoints: { count: 2, restored: 2 } },
+  });
+  const refs = git(second, "for-each-ref", "--format=%(objectname) %(refname)", "refs/bonsai").split("\n");
+  expect(refs.sort()).toEqual(
+    commits.map((commit) => `${commit} refs/bonsai/checkpoints/some-session/1-${commit.slice(0, 12)}`).sort(),
+  );
+
+  const foreign = join(folder, "foreign");
+  mkdirSync(foreign);
+  git(foreign, "init", "-q", "--template=");
+  expect((await imported("all.bonsai", foreign)).checkpoints).toMatchObject({
+    ...{ restored: 0, reason: expect.stringContaining("lacks commits") },
+  });
+  expect(git(foreign, "for-each-ref")).toBe("");
+  openSession(elsewhere.file).close();
+});
