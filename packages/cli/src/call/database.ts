@@ -53,11 +53,15 @@ export async function openDatabase(call: Call): Promise<OpenDatabase> {
   );
 }
 
-export async function openDatabaseAt(url: string, { io }: Pick<Call, "io">): Promise<OpenDatabase> {
+export async function openDatabaseAt(
+  url: string,
+  { io, options: { lease } }: Pick<Call, "io" | "options">,
+): Promise<OpenDatabase> {
   const { openPool, sharedSessions, sharedStoreOf } = await import("@bonsai-agent/postgres");
   const pool = openPool(url);
   const sessions = sharedSessions({
     ...{ pool, owner: `${hostname()}:${process.pid}` },
+    ...(typeof lease === "number" && { leaseMs: lease * 1_000 }),
     folder: join(bonsaiHome(io.env), "shared"),
   });
   const lost = new WeakSet<Session>();

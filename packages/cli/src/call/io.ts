@@ -10,6 +10,7 @@ export interface OutStream {
   readonly isTTY?: boolean | undefined;
   /** Undefined for a file or a pipe. */
   readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
 }
 
 export interface InStream extends AsyncIterable<Uint8Array | string> {
@@ -91,6 +92,9 @@ function standardOutput(): OutStream {
     },
     get columns() {
       return stdout.columns;
+    },
+    get rows() {
+      return stdout.rows;
     },
   };
 }

@@ -67,6 +67,23 @@ export function terminalUi({
   };
 }
 
+/** Asks a yes-or-no question. @throws the refusal without a terminal */
+export function confirmed(
+  { io, output }: Pick<TerminalUiOptions, "io" | "output">,
+  question: string,
+  refusal: () => Error,
+): Promise<boolean> {
+  return io.interruptible(async (signal) => {
+    const ui = terminalUi({ io, output, signal });
+    if (ui === undefined) throw refusal();
+    try {
+      return await ui.confirm(question, "", { signal });
+    } finally {
+      ui.close();
+    }
+  });
+}
+
 interface Asking {
   show: (...lines: Line[]) => void;
   /** Shows a prompt and resolves with the typed line; undefined without an answer. */

@@ -16,8 +16,9 @@ const DEFAULT_CONCURRENCY = 4;
 const DEFAULT_GRACE_SECONDS = 60;
 
 /** Works on queued prompts until SIGTERM or Ctrl-C; running work may then end within the grace time. */
-export function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<ExitCode> {
   const { options, io, output } = invocation;
+  if (options.demo === true) return (await import("../demo/workers-demo.ts")).run(invocation);
   const concurrency = typeof options.concurrency === "number" ? options.concurrency : DEFAULT_CONCURRENCY;
   const graceSeconds = typeof options.grace === "number" ? options.grace : DEFAULT_GRACE_SECONDS;
   return io.interruptible((signal) =>
@@ -122,7 +123,14 @@ function notePrompt(lifecycle: Lifecycle<LifecycleEvents>, promptAppended: () =>
 
 /** A call of the agent with the flags of the worker, as in print mode. */
 function agentCall({ options, io, output }: Pick<AgentCall, "options" | "io" | "output">): AgentCall {
-  const { database: _url, concurrency: _count, grace: _seconds, json: _json, ...given } = options;
+  const {
+    database: _url,
+    concurrency: _count,
+    grace: _seconds,
+    lease: _lease,
+    json: _json,
+    ...given
+  } = options;
   const call: AgentCall = {
     ...{ io, output, options: { ...given, mode: "text", print: true, database: false } },
     ...{ words: [], unknownFlags: [], argv: [], version: bonsaiVersion() },

@@ -60,8 +60,22 @@ export const sharedCommands: readonly CommandGrammar[] = [
       },
       { flags: "--model <provider/id>", description: "use this model" },
       { flags: "--tools <names>", description: "offer only these tools, like read,grep; or none" },
+      {
+        flags: "--lease <seconds>",
+        description: "let others continue its sessions after this time without a sign of life; default 45",
+        kind: "count",
+      },
+      {
+        flags: "--demo",
+        description: "watch eight workers with a scripted model; two of them are killed",
+        conflicts: ["concurrency", "grace", "model", "tools", "lease"],
+      },
+      { flags: "--yes", description: "with --demo: download PostgreSQL without asking" },
     ],
-    examples: [["bonsai worker --database postgres://host/name", "work on queued prompts"]],
+    examples: [
+      ["bonsai worker --database postgres://host/name", "work on queued prompts"],
+      ["bonsai worker --demo", "see sessions continue after a crash, without a key or a server"],
+    ],
     load: async () => (await import("../commands/worker.ts")).run,
   },
   {

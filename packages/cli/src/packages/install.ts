@@ -108,6 +108,29 @@ function record(
   };
 }
 
+/** Installs one version of an npm package that is no extension into a folder, whole or not at all. @throws as `runNpm` */
+export async function installDependency(
+  { name, version }: { name: string; version: string },
+  { home, ...npm }: { home: string } & RunNpmOptions,
+): Promise<void> {
+  const staging = openStagingFolder(home);
+  try {
+    await fetchDependency({ name, version }, { ...npm, folder: staging });
+    replaceFolder(npm.folder, staging);
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+async function fetchDependency(
+  { name, version }: Pick<NpmSource, "name" | "version">,
+  npm: RunNpmOptions,
+): Promise<void> {
+  const wanted = { private: true, dependencies: { [name]: version ?? "latest" } };
+  writeFileSync(join(npm.folder, "package.json"), `${JSON.stringify(wanted, null, 2)}\n`);
+  await runNpm(`npm:${name}${version === undefined ? "" : `@${version}`}`, npm);
+}
+
 /**
  * Fetches a package and its dependencies. Node strips no types below a `node_modules`, so the package moves beside it,
  * where it still finds its dependencies:
@@ -115,12 +138,10 @@ function record(
  *     package/        its files, and the packages that npm nested in it
  *     node_modules/   its dependencies, and a link back to it
  */
-async function fetchPackage({ name, version }: NpmSource, npm: RunNpmOptions): Promise<void> {
+async function fetchPackage(source: NpmSource, npm: RunNpmOptions): Promise<void> {
   const { folder } = npm;
-  const wanted = { private: true, dependencies: { [name]: version ?? "latest" } };
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify(wanted, null, 2)}\n`);
-  await runNpm(`npm:${name}${version === undefined ? "" : `@${version}`}`, npm);
-  const installed = join(folder, "node_modules", name);
+  await fetchDependency(source, npm);
+  const installed = join(folder, "node_modules", source.name);
   renameSync(installed, join(folder, "package"));
   // Its programs in `.bin` and dependencies that import it need the link. On Windows, links need rights that few users have.
   if (process.platform !== "win32")
