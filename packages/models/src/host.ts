@@ -8,7 +8,7 @@ export { isRefusedImageLine } from "./exchange/refused-images.ts";
 export { textFile, writeWholeFile } from "./json-file.ts";
 export { knownSecrets } from "./keys/secrets.ts";
 export { isOwnAnswer, shownAddress } from "./model.ts";
-export { whyNoProviderCompaction } from "./provider-summary.ts";
+export { providerCompactionOf } from "./provider-summary.ts";
 export { askedThinking, nextThinkingLevel, withThinkingField } from "./thinking.ts";
 export { splitThinking } from "./thinking-tags.ts";
 export { retryAfterMs, wireCallId, wireToolName } from "./wire/fields.ts";

@@ -51,7 +51,7 @@ export interface ModelRequest {
   cacheKey?: string | undefined;
   /**
    * Asks for a compaction on the provider's side instead of an answer: the `done` event has the summary. `instructions`
-   * replace the provider's own, where it takes some. Only for models without a `whyNoProviderCompaction`.
+   * replace the provider's own, where it takes some. Only if it is available: see `providerCompactionOf`.
    */
   compaction?: { instructions?: string | undefined } | undefined;
   /** Ends the request. Its stream ends with `error`, without a failure. */

@@ -9,11 +9,19 @@ const OWN_HOSTS: ReadonlyMap<string, string> = new Map([
   ["openai-responses", "api.openai.com"],
 ]);
 
+/** The compaction on the side of a model's provider. */
+export function providerCompactionOf(model: CatalogueModel): {
+  unavailable: string | undefined;
+  isSealed: boolean;
+} {
+  return { unavailable: whyNoProviderCompaction(model), isSealed: model.api === "openai-responses" };
+}
+
 /**
  * The reason why a model cannot compact on its provider's side; undefined if it can. Servers of others need the user's
  * word: the setting `providerCompaction` in `models.json`.
  */
-export function whyNoProviderCompaction(model: CatalogueModel): string | undefined {
+function whyNoProviderCompaction(model: CatalogueModel): string | undefined {
   const host = OWN_HOSTS.get(model.api);
   if (host === undefined) return `The protocol ${model.api} has no compaction by the provider.`;
   const { providerCompaction } = model.compat ?? {};

@@ -3,7 +3,7 @@ import { type CompactionServerOptions, compactionServer } from "@bonsai-agent/te
 import { expect, onTestFinished, test } from "vitest";
 import { type CatalogueModel, finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
 import type { ModelRequest } from "../src/model-request.ts";
-import { whyNoProviderCompaction } from "../src/provider-summary.ts";
+import { providerCompactionOf } from "../src/provider-summary.ts";
 import { claude } from "./anthropic-exchange.ts";
 import { turnOf, user } from "./provider-exchange.ts";
 
@@ -72,6 +72,18 @@ test("sends a compaction back byte for byte, first, with the carried data and th
     expect(rest).not.toContain("Prose.");
     expect(rest.indexOf("Going on.")).toBeGreaterThan(rest.indexOf("Go on."));
   }
+});
+
+test("a second compaction by OpenAI gets no data that the first summary carried", async () => {
+  const { server, compact } = await served();
+  const { summary } = await compact(gpt);
+  const second = await compact(gpt, { messages: summarised(summary, gpt) });
+  const { input } = server.requests[1]!.body as { input: unknown[] };
+  expect(input.slice(0, summary!.items.length)).toEqual(summary!.items);
+  expect(JSON.stringify(input)).not.toContain("user-words");
+  const kept = second.summary!.items.filter((item) => (item as { role?: string }).role === "user");
+  expect(kept.map((item) => JSON.stringify(item)).join()).toMatch(/Mend it.*Go on.*And now/);
+  expect(kept).toHaveLength(3);
 });
 
 test("asks Anthropic's beta only for compactions and for requests with their block", async () => {
@@ -219,7 +231,7 @@ test("only the vendors' own servers compact, unless models.json says otherwise",
   const known = { ...claude, baseUrl: "https://api.anthropic.com" };
   const openAi = { ...gpt, baseUrl: "https://api.openai.com/v1" };
   for (const model of [known, openAi, { ...claude, compat }])
-    expect(whyNoProviderCompaction(model)).toBeUndefined();
+    expect(providerCompactionOf(model).unavailable).toBeUndefined();
   const others = [
     claude,
     { ...gpt, baseUrl: "https://gateway.example/v1" },
@@ -228,5 +240,5 @@ test("only the vendors' own servers compact, unless models.json says otherwise",
     { ...known, compat: { providerCompaction: false } },
     { ...openAi, api: "openai-chat" as const },
   ];
-  for (const model of others) expect(whyNoProviderCompaction(model)).toBeDefined();
+  for (const model of others) expect(providerCompactionOf(model).unavailable).toBeDefined();
 });

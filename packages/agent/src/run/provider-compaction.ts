@@ -1,7 +1,7 @@
 import { type ProviderCompaction, SummaryFailure } from "@bonsai-agent/compaction/host";
 import { callsIn, type Message, messageText } from "@bonsai-agent/messages";
 import type { CatalogueModel, FinalEvent, ModelClient, ModelNotice } from "@bonsai-agent/models";
-import { whyNoProviderCompaction } from "@bonsai-agent/models/host";
+import { providerCompactionOf } from "@bonsai-agent/models/host";
 import { completedAnswer, type TurnBase } from "./turn-request.ts";
 
 interface ProviderCompactionOptions {
@@ -24,10 +24,10 @@ export function providerCompaction({
 }: ProviderCompactionOptions): ProviderCompaction {
   return {
     get unavailable() {
-      return whyNoProviderCompaction(model());
+      return providerCompactionOf(model()).unavailable;
     },
     get isSealed() {
-      return model().api === "openai-responses";
+      return providerCompactionOf(model()).isSealed;
     },
     async compact({ kind: summaryKind, messages, instructions, signal }) {
       const { final, usage } = await completedAnswer(models, {

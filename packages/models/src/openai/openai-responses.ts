@@ -97,7 +97,7 @@ export function responsesRequest(call: ProviderCall): ResponseCreateParamsStream
 export function compactRequest({ model, messages, cacheKey }: ProviderCall): ResponseCompactParams {
   return {
     model: model.id,
-    input: responsesInput(messages, { model, server: openAiServer(model) }),
+    input: responsesInput(messages, { model, server: openAiServer(model), isCompaction: true }),
     ...(cacheKey !== undefined && { prompt_cache_key: shortKey(cacheKey) }),
   };
 }
@@ -111,7 +111,7 @@ function shortKey(cacheKey: string): string {
 /** Converts a context without the system prompt. */
 function responsesInput(
   messages: readonly Message[],
-  options: ConvertOptions & { hasBreakpoints?: boolean },
+  options: ConvertOptions & { hasBreakpoints?: boolean; isCompaction?: boolean },
 ): ResponseInputItem[] {
   const items: ResponseInputItem[] = [];
   let waiting: UserContent[] = [];
@@ -121,6 +121,8 @@ function responsesInput(
   };
   for (const given of messages) {
     const message = withItems(given, items);
+    // The answer repeats every user message, so old carried data would stay for good. The new summary carries its own.
+    if (options.isCompaction && message !== given) continue;
     if (message.role === "toolResult") {
       items.push(callOutput(message, options));
       if (!options.server.takesImagesInResults) waiting.push(...imagesOfResults(resultParts(message).images));
