@@ -160,11 +160,13 @@ export class Shipper {
     const sentMs = performance.now();
     const values = [
       ...[lease.sessionId, lease.fence, from, until, codec, data, facts.lines],
-      ...[facts.name !== undefined, facts.name ?? null, facts.firstWords ?? null],
-      JSON.stringify(notes.map(({ id, tool, ...note }) => ({ ...note, call_id: id, tool: storable(tool) }))),
-      lease.leaseMs,
+      ...[facts.name !== undefined, facts.name ?? null, facts.firstWords ?? null, lease.leaseMs],
     ];
-    const rows = await query<{ watched: boolean }>(pool, SHIP, values, "bonsai_ship");
+    const steps = notes.map(({ id, tool, ...note }) => ({ ...note, call_id: id, tool: storable(tool) }));
+    const rows =
+      steps.length === 0
+        ? await query(pool, SHIP, values, "bonsai_ship")
+        : await query(pool, SHIP_WITH_STEPS, [...values, JSON.stringify(steps)], "bonsai_ship_with_steps");
     if (rows.length === 0) return this.#readStored();
     lease.renewed(sentMs);
     this.#storedBytes = until;
@@ -238,16 +240,16 @@ export class Shipper {
 }
 
 /**
- * Stores lines and steps of calls if the fence is current. The update locks the session's row and reads its newest version,
- * also if it had to wait for the lock; everything else depends on the row that it returns.
+ * Stores lines if the fence is current. The update locks the session's row and reads its newest version, also if it had to
+ * wait for the lock; everything else depends on the row that it returns.
  */
-const SHIP = `
+const LOCK_AND_STORE = `
 with locked as (
   update bonsai.sessions set
     bytes = $4, lines = lines + $7,
     name = case when $8 then $9 else name end,
     first_words = coalesce(first_words, $10),
-    lease_until = clock_timestamp() + $12 * interval '1 millisecond',
+    lease_until = clock_timestamp() + $11 * interval '1 millisecond',
     last_activity_at = case when last_activity_at < clock_timestamp() - interval '1 minute'
       then clock_timestamp() else last_activity_at end
   where id = $1 and fence = $2 and bytes = $3
@@ -255,14 +257,20 @@ with locked as (
 ), stored as (
   insert into bonsai.segments (session_id, fence, from_byte, to_byte, codec, data)
   select id, $2::bigint, $3::bigint, $4::bigint, $5, $6::bytea from locked where $4::bigint > $3::bigint
-), noted as (
+)`;
+
+const NOTIFY = "select watched, case when watched then pg_notify('bonsai', id) end from locked";
+
+const SHIP = `${LOCK_AND_STORE} ${NOTIFY}`;
+
+/** Most lines come without steps of calls: the shorter statement takes three quarters of the time. */
+const SHIP_WITH_STEPS = `${LOCK_AND_STORE}, noted as (
   insert into bonsai.calls (session_id, call_id, tool, effects, state, fence)
   select locked.id, c.call_id, c.tool, c.effects, c.state, $2::bigint
-  from locked, jsonb_to_recordset($11::jsonb) as c(call_id text, tool text, effects text, state text)
+  from locked, jsonb_to_recordset($12::jsonb) as c(call_id text, tool text, effects text, state text)
   on conflict (session_id, call_id) do update
     set state = excluded.state, fence = excluded.fence, changed_at = clock_timestamp()
-)
-select watched, case when watched then pg_notify('bonsai', id) end from locked`;
+) ${NOTIFY}`;
 
 const INDEX = `
 with locked as (
