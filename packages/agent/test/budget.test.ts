@@ -1,6 +1,6 @@
 import { estimateTokens } from "@bonsai-agent/messages";
 import type { ProviderCall } from "@bonsai-agent/models";
-import { hiddenByEdit } from "@bonsai-agent/session/host";
+import { hideableMessages } from "@bonsai-agent/session/host";
 import { PrefixCache } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { budgetLine } from "../src/prompt/budget-line.ts";
@@ -42,7 +42,7 @@ test("one line at 50, 75 and 90 percent follows the messages, and a compaction r
     expect.closeTo(93, -1),
   ]);
   expect(lines.at(-1)).toEqual([]);
-  expect(hiddenByEdit(agent.session)).toEqual([]);
+  expect(hideableMessages(agent.session).filter(({ isHidden }) => isHidden)).toEqual([]);
   const summaries = asked.filter(({ purpose }) => purpose === "summary");
   expect(JSON.stringify(summaries.map(({ messages }) => messages))).not.toContain("[Context:");
 });

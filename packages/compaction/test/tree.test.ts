@@ -61,6 +61,16 @@ test("moving to the parent of a call puts the call into the editor as the user t
     expect(await navigateTree({ session, targetId: id, settings })).toMatchObject({ editorText });
   }));
 
+test("moving to a message that only the model reads leaves the editor empty", async () => {
+  const { session } = history("U A");
+  const note = { customType: "bonsai.budget", content: "[Context: 53% used.]", display: false };
+  const { id } = session.append({ type: "custom_message", ...note });
+  session.append({ type: "session_info", name: "later" });
+  const moved = await navigateTree({ session, targetId: id, settings });
+  expect(moved).toMatchObject({ status: "moved", leafId: id });
+  expect(moved.editorText).toBeUndefined();
+});
+
 test("case 35: a branch above the summariser's window is summarised in parts, and no message is left out", async () => {
   const { session, id } = history("U A | U:900 A:900 U:900 A:900 U:900 A:900");
   const summariser = scriptedSummariser([], { contextWindow: 4_000 });

@@ -20,20 +20,23 @@ interface PathMessage {
   entry: Entry;
   /** As it was stored. */
   message: Message;
+  /** As the model sees it; undefined if the model does not. */
+  shown: Message | undefined;
   /** Edits of the message, oldest first. */
   edits: readonly ContextEditEntry[];
 }
 
 /**
- * Hides a message of the current path from the model, or shows it again as it was before. An answer with calls takes its
- * results with it. A result alone leaves a line, so that its call keeps a result.
+ * Hides a message of the current path from the model, or shows it again as it was before. Also changes the results of an
+ * answer with calls. A line replaces a result that is hidden alone.
  *
  * Invariant: after any changes by hand, the model sees each call with its result, or neither.
  * @throws BonsaiError `entry_not_hideable`, and what appending throws; then nothing has changed
  */
 export function toggleHidden(session: Session, entryId: string): HideChange {
   const all = pathMessages(session);
-  const chosen = all.find(({ entry }) => entry.id === entryId) ?? notHideable(session, entryId);
+  const chosen = all.find((each) => each.entry.id === entryId);
+  if (chosen === undefined || isOwnNote(chosen)) throw notHideable(session, entryId, chosen);
   const isHidden = !isHiding(chosen.edits.at(-1));
   const isResultAlone = chosen.message.role === "toolResult" && !isRemoved(chosen);
   const unit = isResultAlone ? [chosen] : callAndResults(chosen, all);
@@ -49,12 +52,26 @@ export function toggleHidden(session: Session, entryId: string): HideChange {
   return { isHidden, entryIds: changed.map(({ entry }) => entry.id) };
 }
 
-/** The messages of the current path that `toggleHidden` would show again, oldest first. Without obsolete notes of Bonsai. */
-export function hiddenByEdit(session: Session): readonly Entry[] {
-  return pathMessages(session).flatMap(({ entry, message, edits }) => {
-    const isObsolete = message.role === "custom" && isNote(message);
-    return isHiding(edits.at(-1)) && !isObsolete ? [entry] : [];
+/** A message that `toggleHidden` hides or shows again. */
+interface HideableMessage {
+  entry: Entry;
+  /** As the model sees it; if it is hidden, as it was stored. */
+  message: Message;
+  isHidden: boolean;
+}
+
+/** The messages of the current path that `toggleHidden` accepts, oldest first. */
+export function hideableMessages(session: Session): readonly HideableMessage[] {
+  const accepted = pathMessages(session).filter((each) => !isOwnNote(each));
+  return accepted.map(({ entry, message, shown = message, edits }) => {
+    const isHidden = isHiding(edits.at(-1));
+    return { entry, message: isHidden ? message : shown, isHidden };
   });
+}
+
+/** True for a note that Bonsai adds, and removes at the next compaction. */
+function isOwnNote({ message }: PathMessage): boolean {
+  return message.role === "custom" && isNote(message);
 }
 
 /** True for an edit that hides a whole message. */
@@ -69,7 +86,7 @@ function isRemoved({ edits }: PathMessage): boolean {
 
 function pathMessages(session: Session): PathMessage[] {
   const projection = session.projection();
-  const shown = new Set(projection.items.map((item) => item.entryId));
+  const shown = new Map(projection.items.map((item) => [item.entryId, item.message]));
   const edits = new Map<string, ContextEditEntry[]>();
   const found: PathMessage[] = [];
   for (const entry of session.tail(session.leafId, projection)) {
@@ -80,7 +97,7 @@ function pathMessages(session: Session): PathMessage[] {
     const own = edits.get(entry.id) ?? [];
     // The view leaves out repeated pins.
     if (message !== undefined && (shown.has(entry.id) || own.at(-1)?.replacement === null))
-      found.push({ entry, message, edits: own });
+      found.push({ entry, message, shown: shown.get(entry.id), edits: own });
   }
   return found.reverse();
 }
@@ -118,14 +135,17 @@ function ownContent(message: Message): Content {
   return "content" in message ? ((message.content ?? []) as Content) : [];
 }
 
-function notHideable(session: Session, entryId: string): never {
+function notHideable(session: Session, entryId: string, note: PathMessage | undefined): BonsaiError {
   const isSummary = session.entry(entryId)?.type === "compaction";
-  throw new BonsaiError({
-    /** The model's context does not contain this entry, or the entry is a summary. */
+  const reason = isSummary
+    ? "is a summary. A summary cannot be hidden."
+    : note === undefined
+      ? "is not in the model's context: a summary replaced it, it is on another branch, or it is no message."
+      : "is a note of Bonsai. The next compaction removes it.";
+  return new BonsaiError({
+    /** The model's context does not contain this entry, or the entry is a summary or a note of Bonsai. */
     code: "entry_not_hideable",
-    message: isSummary
-      ? `Entry ${entryId} is a summary. A summary cannot be hidden.`
-      : `Entry ${entryId} is not in the model's context: a summary replaced it, it is on another branch, or it is no message.`,
-    hint: isSummary ? "Undo the compaction with /undo." : "Choose a message of the current context.",
+    message: `Entry ${entryId} ${reason}`,
+    hint: isSummary ? "Undo the compaction with /undo." : "Choose another message of the current context.",
   });
 }

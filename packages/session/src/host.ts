@@ -2,7 +2,7 @@
 
 export { contentOf, imageMark, isMasked, isOutput, MASK_PLACEHOLDER } from "./edited-content.ts";
 export { hiddenLookup, recallableEntry } from "./hidden.ts";
-export { hiddenByEdit, isHiding, toggleHidden } from "./hide.ts";
+export { hideableMessages, isHiding, toggleHidden } from "./hide.ts";
 export { addMissingEntries } from "./missing-entries.ts";
 export { asStored, compactionChange, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { editedMessage, isRestored, projectEntry, unmaskedMessage } from "./projection.ts";

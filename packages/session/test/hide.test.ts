@@ -3,7 +3,7 @@ import type { Session } from "@bonsai-agent/session";
 import { fewRuns, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hiddenByEdit, hiddenLookup, recallableEntry, toggleHidden } from "../src/host.ts";
+import { hiddenLookup, hideableMessages, recallableEntry, toggleHidden } from "../src/host.ts";
 
 const trees = treeArbitrary({ maxTokens: 40 });
 
@@ -19,12 +19,9 @@ function halves(session: Session): string[] {
 
 const view = (session: Session) => JSON.stringify(session.projection().items.map(({ message }) => message));
 
-const hideable = (session: Session) => [
-  ...session
-    .projection()
-    .items.flatMap(({ entryId, entry }) => (entry.type === "compaction" ? [] : [entryId])),
-  ...hiddenByEdit(session).map(({ id }) => id),
-];
+const hideable = (session: Session) => hideableMessages(session).map(({ entry }) => entry.id);
+const hidden = (session: Session) =>
+  hideableMessages(session).flatMap(({ entry, isHidden }) => (isHidden ? [entry.id] : []));
 
 test("Invariant: after any changes by hand, the model sees each call with its result, or neither", () => {
   fc.assert(
@@ -46,19 +43,15 @@ test("a message looks as before after it was hidden and shown", () => {
   fc.assert(
     fc.property(trees, fc.nat(99), (notation, pick) => {
       const { session } = history(notation);
-      const ids = session
-        .projection()
-        .items.flatMap(({ entryId, entry }) => (entry.type === "compaction" ? [] : [entryId]));
+      const ids = hideable(session);
       fc.pre(ids.length > 0);
       const before = view(session);
       const id = ids[pick % ids.length]!;
-      const hidden = toggleHidden(session, id);
-      expect(hidden.isHidden).toBe(true);
+      const change = toggleHidden(session, id);
+      expect(change.isHidden).toBe(true);
       expect(view(session)).not.toBe(before);
-      expect(hiddenByEdit(session).map((entry) => entry.id)).toEqual(
-        expect.arrayContaining([...hidden.entryIds]),
-      );
-      expect(toggleHidden(session, id)).toEqual({ ...hidden, isHidden: false });
+      expect(hidden(session)).toEqual(expect.arrayContaining([...change.entryIds]));
+      expect(toggleHidden(session, id)).toEqual({ ...change, isHidden: false });
       expect(view(session)).toBe(before);
     }),
     fewRuns(60),
@@ -113,4 +106,13 @@ test.each([
     expect.objectContaining({ code: "entry_not_hideable" }),
   );
   expect(session.entries()).toHaveLength(length);
+});
+
+test("refuses a note of Bonsai and does not list it: the next compaction removes it", () => {
+  const { session } = history("U A");
+  const customType = "bonsai.budget";
+  session.append({ type: "custom_message", customType, content: "[Context: 50% used.]", display: false });
+  const note = session.leafId!;
+  expect(hideable(session)).not.toContain(note);
+  expect(() => toggleHidden(session, note)).toThrow("is a note of Bonsai. The next compaction removes it.");
 });

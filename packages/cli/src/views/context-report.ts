@@ -13,7 +13,7 @@ import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { ProjectionItem, Session } from "@bonsai-agent/session";
 import { isMasked } from "@bonsai-agent/session/host";
 import { economyText } from "./economy-text.ts";
-import { kindWord } from "./preview.ts";
+import { kindOf, kindWord } from "./preview.ts";
 
 /** One kind of content of a request. */
 export interface ContextPart {
@@ -172,8 +172,8 @@ const kinds = ["summary", "branch", "user", "assistant", "result", "command", "e
 function messageParts(items: readonly ProjectionItem[], tokensOf: (at: number) => number): ContextPart[] {
   const empty = (name: string): ContextPart => ({ name, tokens: 0, items: 0, maskedItems: 0 });
   const parts = new Map(kinds.map((name) => [name, empty(name)]));
-  for (const [at, { message, edit }] of items.entries()) {
-    const name = kindWord(message.role);
+  for (const [at, { entry, message, edit }] of items.entries()) {
+    const name = message.role === "custom" ? kindOf(entry) : kindWord(message.role);
     const part = parts.get(name) ?? empty(name);
     part.tokens += tokensOf(at);
     part.items += 1;

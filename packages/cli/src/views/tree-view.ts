@@ -151,7 +151,7 @@ const turnsAtEnd = 5;
 
 /** Folds a run without branches: shows user messages for their turns, and always its landmarks and ends. */
 function foldRun(tree: SessionTree, run: readonly number[], leafId: string | null): RunItem[] {
-  const end = run.findLast((at) => !isBookkeeping(tree, at)) ?? run[0];
+  const end = run.findLast((at) => isWork(tree.entries[at]!)) ?? run[0];
   const landmarks = run.filter(
     (at) => at === run[0] || at === end || tree.entries[at]!.kind === "user" || isLandmark(tree, at, leafId),
   );
@@ -181,12 +181,13 @@ function lines(
   return items;
 }
 
-/** Entries about other entries: no useful position. */
-function isBookkeeping(tree: SessionTree, at: number): boolean {
-  const { type } = tree.entries[at]!;
-  return (
-    type !== "message" && type !== "compaction" && type !== "branch_summary" && type !== "custom_message"
-  );
+/** False for entries about other entries, and for messages that only the model reads: no useful position. */
+export function isWork({
+  type,
+  isForModelOnly,
+}: Pick<SessionTree["entries"][number], "type" | "isForModelOnly">): boolean {
+  if (type === "custom_message") return !isForModelOnly;
+  return type === "message" || type === "compaction" || type === "branch_summary";
 }
 
 /** True for compactions, branch summaries, labelled entries and the current position. */

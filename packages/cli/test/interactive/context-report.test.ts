@@ -39,6 +39,19 @@ function tokensOf({ parts }: ContextReport): Record<string, number> {
 }
 
 describe("context report", () => {
+  test("notes of Bonsai and pins are no messages of extensions", () => {
+    const { session } = history('U P"a pin" X"of an extension" A');
+    session.append({
+      type: "custom_message",
+      customType: "bonsai.budget",
+      content: "[Context]",
+      display: false,
+    });
+    expect(Object.keys(tokensOf(reportOf(session)))).toEqual(
+      expect.arrayContaining(["pin", "note", "extension"]),
+    );
+  });
+
   test("Invariant: the parts and unexplainedTokens add up to totalTokens", () => {
     const options = fc.record({
       tree: treeArbitrary({ maxTokens: 4_000 }),

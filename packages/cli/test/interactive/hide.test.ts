@@ -1,5 +1,5 @@
-import { hiddenByEdit } from "@bonsai-agent/session/host";
 import { expect, test } from "vitest";
+import { hiddenIds } from "../../src/interactive/tree/hide.ts";
 import { openSample } from "./tree-panel-setup.ts";
 
 /** The answer of the sample session with the final text. */
@@ -11,10 +11,10 @@ test("Ctrl-X in /tree hides the selected message from the model, and shows it ag
   await terminal.until("Session tree");
   terminal.press("ctrl+x");
   expect(await terminal.until(/hidden Done: the total/)).toContain("show to the model");
-  expect(hiddenByEdit(session()).map(({ id }) => id)).toEqual([lastAnswer]);
+  expect([...hiddenIds(session())]).toEqual([lastAnswer]);
   terminal.press("ctrl+x");
   await terminal.until((screen) => screen.includes("Ctrl-X hide") && !screen.includes("hidden Done"));
-  expect(hiddenByEdit(session())).toEqual([]);
+  expect(hiddenIds(session()).size).toBe(0);
 });
 
 test("/context lists the messages, and Enter hides one", async () => {
@@ -25,10 +25,10 @@ test("/context lists the messages, and Enter hides one", async () => {
   await terminal.until("the largest first");
   terminal.press("enter");
   await terminal.until("The model no longer sees");
-  expect(hiddenByEdit(session()).length).toBeGreaterThan(0);
+  expect(hiddenIds(session()).size).toBeGreaterThan(0);
   terminal.press("ctrl+x");
   await terminal.until("again.");
-  expect(hiddenByEdit(session())).toEqual([]);
+  expect(hiddenIds(session()).size).toBe(0);
   terminal.press("esc");
   await terminal.until("Ctrl-X hide messages");
 });

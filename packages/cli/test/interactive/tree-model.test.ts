@@ -52,6 +52,23 @@ describe("the rows", () => {
     expect(shown()).toBe("");
   });
 
+  test("a message that only the model reads is a note: it has a row only in the filter all", () => {
+    const { session, id } = history("U A");
+    const forModel = { customType: "bonsai.budget", content: "[Context: 53% used.]", display: false };
+    session.append([
+      { type: "custom_message", ...forModel },
+      { type: "custom_message", customType: "other", content: "For the user too.", display: true },
+      { type: "custom_message", ...forModel },
+    ]);
+    const model = new TreeModel({ tree: session.tree(), leafId: session.leafId });
+    const kinds = () => model.rows.map((row) => model.entryAt(row).kind);
+    expect(kinds()).toEqual(["user", "assistant", "extension"]);
+    expect(model.isHere(2)).toBe(false);
+    expect(model.leavesWork(model.tree.entries.findIndex((entry) => entry.id === id("a1")))).toBe(true);
+    model.setFilter("all");
+    expect(kinds()).toEqual(["user", "assistant", "note", "extension", "note"]);
+  });
+
   test("an empty session has nothing to show, and no key does harm", () => {
     const { session } = history("");
     const model = new TreeModel({ tree: session.tree(), leafId: null });

@@ -66,7 +66,7 @@ function destination(session: Session, targetId: string): { leafId: string | nul
   if (entry === undefined) throw unknownPlace(targetId);
   if (entry.type === "message" && entry.message?.role === "user")
     return { leafId: entry.parentId, editorText: saidText(entry.message) };
-  if (entry.type === "custom_message" && pinChange(entry) === undefined)
+  if (entry.type === "custom_message" && entry.display !== false && pinChange(entry) === undefined)
     return { leafId: entry.parentId, editorText: contentText(entry.content) };
   return { leafId: targetId };
 }

@@ -32,6 +32,8 @@ export interface RecordKind {
   readonly kind: string;
   /** True for the record of a moved leaf. */
   readonly isLeafRecord: boolean;
+  /** True for a message that only the model reads: no view of the conversation shows it. */
+  readonly isForModelOnly: boolean;
   /** The compaction that it undoes or redoes. */
   readonly change?: CompactionChange;
 }

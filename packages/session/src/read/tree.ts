@@ -266,16 +266,16 @@ function kindByHead(type: string, detail: string | undefined): RecordKind | unde
   if (detail === undefined) return undefined;
   if (type === "message" && messageRole(detail) !== undefined) return sharedKind(type, kindWord(detail));
   if (type !== "custom" || detail === customTypes.undo || detail === customTypes.redo) return undefined;
-  return sharedKind(
-    type,
-    detail.startsWith("bonsai.") ? "note" : kindWord(type),
-    detail === customTypes.leaf,
-  );
+  const kind = detail.startsWith("bonsai.") ? "note" : kindWord(type);
+  return sharedKind(type, kind, { isLeafRecord: detail === customTypes.leaf });
 }
 
 function parsedKind(entry: Entry | undefined): RecordKind | undefined {
   if (entry === undefined) return undefined;
-  const kind = sharedKind(entry.type, entryKind(entry), isLeafRecord(entry));
+  const kind = sharedKind(entry.type, entryKind(entry), {
+    isLeafRecord: isLeafRecord(entry),
+    isForModelOnly: entry.type === "custom_message" && entry.display === false,
+  });
   const change = compactionChange(entry);
   return change === undefined ? kind : { ...kind, change };
 }
@@ -286,11 +286,18 @@ const MAX_SHARED_WORDS = 100;
 const shared = new Map<string, RecordKind[]>();
 
 /** Returns the same object for the same words. */
-function sharedKind(type: string, kind: string, isLeaf = false): RecordKind {
+function sharedKind(
+  type: string,
+  kind: string,
+  { isLeafRecord = false, isForModelOnly = false } = {},
+): RecordKind {
   const alike = shared.get(kind) ?? [];
-  const known = alike.find((each) => each.type === type && each.isLeafRecord === isLeaf);
+  const known = alike.find(
+    (each) =>
+      each.type === type && each.isLeafRecord === isLeafRecord && each.isForModelOnly === isForModelOnly,
+  );
   if (known !== undefined) return known;
-  const added = { type: type as EntryType, kind, isLeafRecord: isLeaf };
+  const added = { type: type as EntryType, kind, isLeafRecord, isForModelOnly };
   if (shared.size < MAX_SHARED_WORDS) shared.set(kind, [...alike, added]);
   return added;
 }

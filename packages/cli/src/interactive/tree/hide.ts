@@ -1,5 +1,5 @@
 import type { Session } from "@bonsai-agent/session";
-import { hiddenByEdit, projectEntry, toggleHidden } from "@bonsai-agent/session/host";
+import { hideableMessages, toggleHidden } from "@bonsai-agent/session/host";
 import { contextSize } from "../../views/context-report.ts";
 import { counted, tokenDigits } from "../../views/numbers.ts";
 import { callIn, kindOf, previewOf } from "../../views/preview.ts";
@@ -7,8 +7,9 @@ import type { InteractiveContext } from "../interactive-context.ts";
 import { PickList } from "../panels/pick-list.ts";
 import { keys } from "../terminal/keys.ts";
 
+/** Ids of the messages that the user hid from the model. */
 export function hiddenIds(session: Session): ReadonlySet<string> {
-  return new Set(hiddenByEdit(session).map(({ id }) => id));
+  return new Set(hideableMessages(session).flatMap(({ entry, isHidden }) => (isHidden ? [entry.id] : [])));
 }
 
 /**
@@ -69,21 +70,13 @@ export async function showMessages(context: InteractiveContext): Promise<void> {
 function rowsOf({ host: { agent, app } }: InteractiveContext): Row[] {
   const { session } = agent;
   const { estimator } = contextSize(session, app.settings.compaction);
-  const shown = session.projection().items.filter(({ entry }) => entry.type !== "compaction");
-  const hidden = hiddenByEdit(session);
-  const isHidden = new Set(hidden);
-  const entries = new Set([...hidden, ...shown.map(({ entry }) => entry)]);
-  const messages = new Map(shown.map(({ entry, message }) => [entry, message]));
-  return [...entries]
-    .map((entry) => {
-      const message = isHidden.has(entry) ? projectEntry(entry)?.message : messages.get(entry);
-      return {
-        entryId: entry.id,
-        kind: kindOf(entry),
-        text: previewOf(entry, callIn(session, entry)),
-        tokens: message === undefined ? 0 : estimator.message(message),
-        isHidden: isHidden.has(entry),
-      };
-    })
+  return hideableMessages(session)
+    .map(({ entry, message, isHidden }) => ({
+      entryId: entry.id,
+      kind: kindOf(entry),
+      text: previewOf(entry, callIn(session, entry)),
+      tokens: estimator.message(message),
+      isHidden,
+    }))
     .sort((one, other) => other.tokens - one.tokens);
 }

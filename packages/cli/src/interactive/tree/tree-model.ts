@@ -1,6 +1,7 @@
 import type { SessionTree } from "@bonsai-agent/session";
+import { isWork } from "../../views/tree-view.ts";
 import { none, TreeLayout, type TreeShape, treeShape } from "./tree-layout.ts";
-import { filterAfter, isWork, type TreeFilter, TreeSearch } from "./tree-search.ts";
+import { filterAfter, type TreeFilter, TreeSearch } from "./tree-search.ts";
 
 interface TreeModelOptions {
   tree: SessionTree;
@@ -143,8 +144,9 @@ export class TreeModel extends TreeSearch {
 
   /** True for a message that returns to the editor: the target is its parent. */
   #isWrittenAnew(at: number): boolean {
-    const { kind, type } = this.entryAt(at);
-    return (type === "message" && kind === "user") || (type === "custom_message" && kind !== "pin");
+    const { kind, type, isForModelOnly } = this.entryAt(at);
+    if (type === "custom_message") return kind !== "pin" && !isForModelOnly;
+    return type === "message" && kind === "user";
   }
 
   #workAbove(at: number): number {

@@ -4,6 +4,7 @@ import { textPart } from "@bonsai-agent/messages/host";
 import { type Entry, entryParts, entryTexts, type SessionTree } from "@bonsai-agent/session";
 import { callInTree, fitPreview, type Preview, previewText } from "../../views/preview.ts";
 import { oneLine, truncate } from "../../views/terminal-text.ts";
+import { isWork } from "../../views/tree-view.ts";
 
 type TreeEntry = SessionTree["entries"][number];
 
@@ -244,11 +245,4 @@ function filterLets(filter: TreeFilter, { entry, label, isOnlyCalls }: FilteredE
     case "default":
       return isWork(entry) || label !== undefined;
   }
-}
-
-/** False for entries that are only notes about others. */
-export function isWork({ type }: Pick<TreeEntry, "type">): boolean {
-  return (
-    type === "message" || type === "compaction" || type === "branch_summary" || type === "custom_message"
-  );
 }
