@@ -1,4 +1,5 @@
 import { compactionSettings, runCompaction } from "@bonsai-agent/compaction";
+import { cheaperWay, type SummaryWays } from "@bonsai-agent/compaction/host";
 import type { AssistantMessage } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
@@ -10,7 +11,7 @@ import {
 import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { cheaperWay, modelSummariser, PromptCache, type SummaryWays } from "../src/run/summariser.ts";
+import { modelSummariser, PromptCache } from "../src/run/summariser.ts";
 import { answer, model, prices, say, summary } from "./warm-session.ts";
 
 const ways: SummaryWays = {

@@ -16,6 +16,7 @@ interface Report {
     highestTokens: number;
     neededAfter: number | null;
     waitedSeconds: number;
+    noProvider: string[];
     context: number[];
   }>;
 }
@@ -79,6 +80,22 @@ test("a model without known prices is named", async () => {
   const { assumed } = await jsonOf<{ assumed: string[] }>(["lab", file, ...small]);
   expect(assumed).toEqual([expect.stringContaining("foo-99")]);
   expect((await runCli(["lab", file, ...small])).stdout).toContain("window of anthropic/foo-99");
+});
+
+test("each policy is replayed as if on each named model, with its prices and cache rules", async () => {
+  const models = ["anthropic/claude-sonnet-5", "openai/gpt-5.6-sol", "deepseek/deepseek-v4-pro"];
+  const policy = "bonsai+summarizer.kind=provider";
+  const args = ["lab", workday(), "--policy", policy, ...models.flatMap((name) => ["--model", name])];
+  const { policies } = await jsonOf<Report>([...args, "--window", "20000"]);
+  expect(policies.map((each) => each.policy)).toEqual(models.map((name) => `${policy} on ${name}`));
+  expect(new Set(policies.map(({ usd }) => usd)).size).toBe(3);
+  expect(policies.map(({ noProvider }) => noProvider.length)).toEqual([0, 0, 1]);
+  const { stdout } = await runCli([...args, "--window", "20000"]);
+  expect(stdout.replaceAll("\n", " ")).toContain(
+    `was not used under ${policy} on deepseek/deepseek-v4-pro: The protocol openai-chat has no`,
+  );
+  const unknown = await runCli(["lab", workday(), "--model", "anthropic-x/m", "--json"]);
+  expect([unknown.code, JSON.parse(unknown.stderr).error.code]).toEqual([1, "provider_unknown"]);
 });
 
 test("a file's settings are a policy, and the page overwrites no file", async () => {

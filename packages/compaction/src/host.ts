@@ -24,4 +24,12 @@ export { contextSizeOf } from "./plan/view.ts";
 export { FileOperationCounter } from "./record/file-operations.ts";
 export { commandRuns } from "./record/outcomes.ts";
 export type { CompactionPolicy } from "./settings.ts";
-export { type ProviderCompaction, SummaryFailure } from "./summariser.ts";
+export {
+  cheaperWay,
+  type ProviderAnswer,
+  type ProviderCompaction,
+  type ProviderRequest,
+  prefixFits,
+  SummaryFailure,
+  type SummaryWays,
+} from "./summariser.ts";

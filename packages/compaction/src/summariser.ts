@@ -1,4 +1,4 @@
-import type { Message, ProviderSummary, Usage } from "@bonsai-agent/messages";
+import type { Message, ModelPrices, ProviderSummary, Usage } from "@bonsai-agent/messages";
 import type { SpanRecord } from "./details.ts";
 
 /** The summarised part: the history before the cut, the early part of a split turn, or a branch. */
@@ -109,6 +109,46 @@ export const summarySections: Readonly<Record<SummaryKind, readonly string[]>> =
   turnPrefix: ["Request", "Done So Far", "Needed to Continue"],
   branch: ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"],
 };
+
+/** Sizes of a summary request, either way. The answer costs the same. */
+export interface SummaryWays {
+  /** US dollars per million tokens. */
+  prices: ModelPrices | undefined;
+  /** Undefined or 0 if unknown. */
+  windowTokens: number | undefined;
+  /** Tokens of the prefix that are in the cache. */
+  cachedTokens: number;
+  /** Tokens of a request after the cached prefix. */
+  newTokens: number;
+  /** Tokens of the request with the conversation as text. */
+  serialisedTokens: number;
+  /** Maximum tokens of the answer. */
+  maxSummaryTokens: number;
+}
+
+/**
+ * Returns the cheaper way. It is the text if the costs are uncertain: without prices, with a free cache, or in a window
+ * that is unknown or too small.
+ */
+export function cheaperWay(ways: SummaryWays): "cachedPrefix" | "serialised" {
+  const { prices, cachedTokens, newTokens, serialisedTokens } = ways;
+  if (prices === undefined || prices.cacheRead <= 0 || cachedTokens <= 0) return "serialised";
+  if (!prefixFits(ways)) return "serialised";
+  // New tokens may be written to the cache, which costs more than input.
+  const newPrice = Math.max(prices.input, prices.cacheWrite);
+  const prefixCost = cachedTokens * prices.cacheRead + newTokens * newPrice;
+  return prefixCost < serialisedTokens * prices.input ? "cachedPrefix" : "serialised";
+}
+
+/** True if the request after the cached prefix and its answer fit the window. False if the window is unknown. */
+export function prefixFits({
+  windowTokens = 0,
+  cachedTokens,
+  newTokens,
+  maxSummaryTokens,
+}: Omit<SummaryWays, "prices" | "serialisedTokens">): boolean {
+  return cachedTokens + newTokens + maxSummaryTokens <= windowTokens;
+}
 
 /** Why an answer is no summary. */
 type SummaryFailureKind =

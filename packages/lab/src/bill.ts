@@ -1,4 +1,12 @@
-import { type CacheRules, type Message, type ModelPrices, tokenEstimator } from "@bonsai-agent/messages";
+import type { SummaryRequest } from "@bonsai-agent/compaction";
+import { cheaperWay, type ProviderRequest, prefixFits } from "@bonsai-agent/compaction/host";
+import {
+  type CacheRules,
+  type Message,
+  type ModelPrices,
+  type ProviderSummary,
+  tokenEstimator,
+} from "@bonsai-agent/messages";
 
 /** Tokens by price class. `input` excludes cached tokens. */
 export interface ClassTokens {
@@ -23,11 +31,11 @@ interface BillOptions {
   fixedTokens: number;
   /** Tokens that the provider counts per estimated token. */
   countRatio: number;
+  windowTokens: number;
 }
 
 const MILLION = 1_000_000;
-/** Tokens of a summary request without the conversation, and maximum tokens of a usual summary. */
-const INSTRUCTION_TOKENS = 1_000;
+/** Maximum tokens of a usual summary. */
 const SUMMARY_TOKENS = 2_000;
 /** Output of a call that fetches lost content. */
 const CALL_TOKENS = 100;
@@ -41,7 +49,10 @@ export class Bill {
   /** Cost of the calls that fetch lost content. */
   lossesUsd = 0;
   readonly #options: BillOptions;
+  /** The messages of the latest request. */
   #prefix: readonly Message[] = [];
+  /** Ends of the requests with this prefix, as numbers of messages. */
+  #ends: number[] = [];
   #atMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: BillOptions) {
@@ -59,8 +70,7 @@ export class Bill {
     const tokens = this.#classed(cached, all, this.tokensOf(answer));
     add(this.tokens, tokens);
     this.requestsUsd += usdOf(tokens, this.#options.prices);
-    this.#prefix = sent;
-    this.#atMs = nowMs;
+    this.#keep(sent, nowMs);
     return tokens;
   }
 
@@ -68,28 +78,72 @@ export class Bill {
   fetch(sent: readonly Message[], resultTokens: number, nowMs: number): void {
     const { cached, all } = this.#count(sent, nowMs);
     this.lossesUsd += usdOf(this.#classed(cached, all + resultTokens, CALL_TOKENS), this.#options.prices);
-    this.#prefix = sent;
-    this.#atMs = nowMs;
+    this.#keep(sent, nowMs);
   }
 
   /**
-   * Adds a summary request: on the cached prefix or with the conversation as text, whichever costs less.
+   * Adds a request for a summary, in the same way as the product: by the settings, else the cheaper one.
    * @returns takes the answer
    */
-  summary(sent: readonly Message[], text: string, nowMs: number): (answer: string) => void {
-    const { prices, countRatio } = this.#options;
+  summary(request: SummaryRequest, sent: readonly Message[], nowMs: number): (answer: string) => void {
+    const { prompt, instruction = "", way, maxSummaryTokens } = request;
+    const { prices, windowTokens } = this.#options;
     const { cached, all } = this.#count(sent, nowMs);
-    const textTokens = Math.round(tokenEstimator.text(text) * countRatio);
-    const asText = { input: textTokens, cacheRead: 0, cacheWrite: 0, output: 0 };
-    const onPrefix = this.#classed(cached, all + INSTRUCTION_TOKENS, 0);
-    const isOnPrefix = usdOf(onPrefix, prices) < usdOf(asText, prices);
+    const newTokens = all - cached + this.#textTokens(instruction);
+    const serialisedTokens = this.#textTokens(prompt.system + prompt.user);
+    const sizes = { windowTokens, cachedTokens: cached, newTokens, maxSummaryTokens };
+    const isPossible = way !== "text" && instruction !== "" && cached > 0 && prefixFits(sizes);
+    const isOnPrefix =
+      isPossible &&
+      (way === "cached" || cheaperWay({ ...sizes, serialisedTokens, prices }) === "cachedPrefix");
     return (written) => {
-      const output = Math.min(SUMMARY_TOKENS, tokenEstimator.text(written));
-      const tokens = { ...(isOnPrefix ? onPrefix : asText), output };
-      add(this.summaries.tokens, tokens);
-      this.summaries.requests += 1;
-      this.summaries.usd += usdOf(tokens, prices);
+      const output = outputOf(written);
+      const tokens = isOnPrefix
+        ? this.#classed(cached, cached + newTokens, output)
+        : this.#oneOff(serialisedTokens, output);
+      this.#addSummary(tokens);
     };
+  }
+
+  /**
+   * Adds a compaction by the provider. A sealed one is OpenAI's: its request has neither system prompt nor tools, so it
+   * finds no prefix in the cache, and its answer repeats all user messages.
+   * @returns takes the answer
+   */
+  providerSummary(
+    { messages, instructions = "" }: Pick<ProviderRequest, "messages" | "instructions">,
+    isSealed: boolean,
+    nowMs: number,
+  ): (answer: string) => ProviderSummary {
+    const { cached, all } = this.#count(messages, nowMs);
+    const sealed = messages.map(sealedSizes);
+    const sealedTokens = Math.round(sum(sealed.map(({ tokens }) => tokens)) * this.#options.countRatio);
+    return (written) => {
+      const output = outputOf(written);
+      const tokens = isSealed
+        ? this.#oneOff(sealedTokens, output)
+        : this.#classed(cached, all + this.#textTokens(instructions), output);
+      this.#addSummary(tokens);
+      const repeated = isSealed ? sum(sealed.map(({ repeated }) => repeated)) : 0;
+      return { ...REPLAYED, items: [{ type: "compaction", repeated }], tokens: output + repeated, isSealed };
+    };
+  }
+
+  #addSummary(tokens: ClassTokens): void {
+    add(this.summaries.tokens, tokens);
+    this.summaries.requests += 1;
+    this.summaries.usd += usdOf(tokens, this.#options.prices);
+  }
+
+  /** A request without breakpoints. Only a server that marks the end of each request writes it to the cache. */
+  #oneOff(input: number, output: number): ClassTokens {
+    return this.#options.cacheRules.isAutomatic === true
+      ? this.#classed(0, input, output)
+      : { ...noTokens(), input, output };
+  }
+
+  #textTokens(text: string): number {
+    return Math.round(tokenEstimator.text(text) * this.#options.countRatio);
   }
 
   /** Providers without a price for cache writes charge them as input. */
@@ -100,20 +154,69 @@ export class Bill {
   }
 
   #count(sent: readonly Message[], nowMs: number): { cached: number; all: number } {
-    const { cacheRules } = this.#options;
+    const { keptMs, minimumTokens } = this.#options.cacheRules;
     const all = this.size(sent);
-    if (nowMs - this.#atMs > cacheRules.keptMs) return { cached: 0, all };
-    const differs = sent.findIndex((message, at) => message !== this.#prefix[at]);
-    const cached = this.size(sent.slice(0, differs < 0 ? sent.length : differs));
-    return { cached: cached < cacheRules.minimumTokens ? 0 : cached, all };
+    if (nowMs - this.#atMs > keptMs) return { cached: 0, all };
+    const cached = this.size(sent.slice(0, this.#readable(sent)));
+    return { cached: cached < minimumTokens ? 0 : cached, all };
+  }
+
+  /**
+   * Number of messages that the cache has. With breakpoints, it has the prefix only up to marked places: the ends of
+   * system prompt, tools, summary and earlier requests. A message counts as one block.
+   */
+  #readable(sent: readonly Message[]): number {
+    const { breakpoints = 0, lookbackBlocks = Number.POSITIVE_INFINITY } = this.#options.cacheRules;
+    const same = sameMessages(sent, this.#prefix);
+    if (breakpoints === 0) return same;
+    const end = this.#ends.findLast((each) => each <= same && sent.length - each <= lookbackBlocks);
+    return end ?? (same > 0 && sent[0]?.role === "compactionSummary" ? 1 : 0);
+  }
+
+  #keep(sent: readonly Message[], nowMs: number): void {
+    const isExpired = nowMs - this.#atMs > this.#options.cacheRules.keptMs;
+    const same = isExpired ? 0 : sameMessages(sent, this.#prefix);
+    this.#ends = [...this.#ends.filter((end) => end <= same && end < sent.length), sent.length];
+    this.#prefix = sent;
+    this.#atMs = nowMs;
   }
 
   /** Tokens of one message. */
   tokensOf(message: Message): number {
-    const tokens = counted.get(message) ?? tokenEstimator.message(message);
-    counted.set(message, tokens);
-    return Math.round(tokens * this.#options.countRatio);
+    return Math.round(estimated(message) * this.#options.countRatio);
   }
+}
+
+function outputOf(written: string): number {
+  return Math.min(SUMMARY_TOKENS, tokenEstimator.text(written));
+}
+
+/** Stands for the maker of a provider's summary. */
+const REPLAYED = { api: "replayed", provider: "replayed", model: "replayed" };
+
+/** Tokens of a message in a request for a sealed summary, and the part that the answer repeats. */
+function sealedSizes(message: Message): { tokens: number; repeated: number } {
+  if (message.role === "compactionSummary" && message.provider !== undefined) {
+    const { items, tokens } = message.provider;
+    return { tokens, repeated: (items[0] as { repeated: number }).repeated };
+  }
+  const tokens = estimated(message);
+  return { tokens, repeated: message.role === "assistant" || message.role === "toolResult" ? 0 : tokens };
+}
+
+function sameMessages(sent: readonly Message[], prefix: readonly Message[]): number {
+  const differs = sent.findIndex((message, at) => message !== prefix[at]);
+  return differs < 0 ? sent.length : differs;
+}
+
+function estimated(message: Message): number {
+  const tokens = counted.get(message) ?? tokenEstimator.message(message);
+  counted.set(message, tokens);
+  return tokens;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 const classes = ["input", "cacheRead", "cacheWrite", "output"] as const;
@@ -122,9 +225,9 @@ export function noTokens(): ClassTokens {
   return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
 }
 
-/** Adds tokens to a sum. */
-export function add(sum: ClassTokens, tokens: ClassTokens): void {
-  for (const name of classes) sum[name] += tokens[name];
+/** Adds tokens to a total. */
+export function add(total: ClassTokens, tokens: ClassTokens): void {
+  for (const name of classes) total[name] += tokens[name];
 }
 
 function usdOf({ input, cacheRead, cacheWrite, output }: ClassTokens, prices: ModelPrices): number {

@@ -18,7 +18,7 @@ import { Bill, type ClassTokens, type SummariesBill } from "./bill.ts";
 import { visibleText } from "./needed-terms.ts";
 import { RecordedUses } from "./recorded-uses.ts";
 import type { Recording } from "./recording.ts";
-import { ReplayedSummariser } from "./summaries.ts";
+import { type KnownProvider, ReplayedSummariser } from "./summaries.ts";
 
 export interface ReplayOptions {
   recording: Recording;
@@ -28,6 +28,8 @@ export interface ReplayOptions {
   /** Default: `usualCacheRules`. */
   cacheRules?: CacheRules;
   windowTokens: number;
+  /** The model's compaction on its provider's side. Default: none. */
+  provider?: KnownProvider | undefined;
   /** Time of a summary in milliseconds. Default 25,000. */
   summaryMs?: number;
   /** Time added before each prompt, in milliseconds. Default 0. */
@@ -118,14 +120,19 @@ class Player {
   constructor(options: ReplayOptions) {
     const { recording, settings, prices, cacheRules = usualCacheRules, windowTokens } = options;
     const { fixedTokens, countRatio, messages } = recording;
-    const { summaryMs = SUMMARY_MS } = options;
+    const { summaryMs = SUMMARY_MS, provider } = options;
     this.#options = options;
     this.#uses = usesOf(recording);
     this.#clock = new RecordedClock(options.restMs ?? 0);
     this.#answers = messages.filter(({ role }) => role === "assistant").length;
-    this.#bill = new Bill({ prices, cacheRules, fixedTokens, countRatio });
-    const onAsked = (text: string) => this.#bill.summary(this.#inView(), text, this.#clock.nowMs);
-    this.#slow = new ReplayedSummariser({ summaryMs, onAsked });
+    this.#bill = new Bill({ prices, cacheRules, fixedTokens, countRatio, windowTokens });
+    this.#slow = new ReplayedSummariser({
+      summaryMs,
+      provider,
+      onAsked: (request) => this.#bill.summary(request, this.#inView(), this.#clock.nowMs),
+      onProviderAsked: (request) =>
+        this.#bill.providerSummary(request, provider?.isSealed === true, this.#clock.nowMs),
+    });
     this.#controller = new CompactionController({
       session: this.#session,
       settings,

@@ -4,12 +4,18 @@ import type { Policy } from "./policies.ts";
 import { type MissedPrefixes, missedPrefixes, type RecordedTotals } from "./recording.ts";
 import { type Replay, type ReplayOptions, replay } from "./replay.ts";
 
-/** A recording with the prices and limits of its model. */
+/** A recording with the prices and rules of its model, or of another one. */
 export type Day = Omit<ReplayOptions, "settings"> &
   Required<Pick<ReplayOptions, "cacheRules">> & {
     /** The model, if its prices or window are unknown and those of an average model are used. */
     assumed?: string;
   };
+
+/** A policy to replay. */
+export interface PlayedPolicy extends Pick<Policy, "name" | "settings"> {
+  /** The recorded days on another model. Default: on their own. */
+  days?: readonly Day[] | undefined;
+}
 
 /** Recorded days, replayed under several policies. */
 export interface LabRun {
@@ -47,13 +53,16 @@ export interface PolicyResult extends Pick<Replay, Summed> {
   neededAlong: number | null;
   wordsKept: number | null;
   waitedSeconds: number;
+  /** Why the provider's compaction was not used, although the policy asks for it. */
+  noProvider: string[];
   /** Tokens of each request of the longest day. */
   context: number[];
 }
 
 interface PlayOptions {
+  /** On the recorded models. */
   days: readonly Day[];
-  policies: readonly Policy[];
+  policies: readonly PlayedPolicy[];
   /** Called with the finished share, 0 to 1. */
   onProgress?: (share: number) => void;
   signal?: AbortSignal;
@@ -62,19 +71,22 @@ interface PlayOptions {
 /** Replays all days under each policy. @throws the signal's reason after an abort */
 export async function playPolicies({ days, policies, onProgress, signal }: PlayOptions): Promise<LabRun> {
   const results: PolicyResult[] = [];
-  for (const { name, settings } of policies) {
+  for (const { name, settings, days: played = days } of policies) {
     const replays: Replay[] = [];
-    for (const day of days) {
+    for (const day of played) {
       replays.push(await replay({ ...day, settings, signal }));
       onProgress?.((results.length + replays.length / days.length) / policies.length);
     }
-    results.push(resultOf(name, replays));
+    const refusals = played.flatMap(({ provider }) => provider?.unavailable ?? []);
+    const noProvider = settings.summarizer.kind === "provider" ? [...new Set(refusals)] : [];
+    results.push({ ...resultOf(name, replays), noProvider });
   }
+  const all = policies.flatMap(({ days: played = days }) => played);
   return {
     sessions: days.length,
     recorded: recordedOf(days),
-    assumed: [...new Set(days.flatMap((day) => day.assumed ?? []))],
-    unreachedWindows: [...new Set(days.filter(isUnreached).map(({ windowTokens }) => windowTokens))],
+    assumed: [...new Set(all.flatMap((day) => day.assumed ?? []))],
+    unreachedWindows: [...new Set(all.filter(isUnreached).map(({ windowTokens }) => windowTokens))],
     policies: results,
   };
 }
@@ -101,7 +113,7 @@ function recordedOf(days: readonly Day[]): LabRun["recorded"] {
   return { ...total, ...cost.cost(), missed };
 }
 
-function resultOf(policy: string, replays: readonly Replay[]): PolicyResult {
+function resultOf(policy: string, replays: readonly Replay[]): Omit<PolicyResult, "noProvider"> {
   const sum = (value: (replay: Replay) => number) => replays.reduce((total, each) => total + value(each), 0);
   const compactions: Record<string, number> = {};
   const tokens = noTokens();

@@ -4,12 +4,26 @@ import {
   type SummaryAnswer,
   type SummaryRequest,
 } from "@bonsai-agent/compaction";
+import {
+  type ProviderAnswer,
+  type ProviderCompaction,
+  type ProviderRequest,
+  SummaryFailure,
+} from "@bonsai-agent/compaction/host";
+import type { ProviderSummary } from "@bonsai-agent/messages";
+
+/** The compaction on the provider's side that a model has. */
+export type KnownProvider = Pick<ProviderCompaction, "unavailable" | "isSealed">;
 
 interface ReplayedSummariserOptions {
   /** Time of a summary in milliseconds. */
   summaryMs: number;
-  /** Called with the request's text. The returned function is called with the answer's text. */
-  onAsked: (text: string) => (answer: string) => void;
+  /** Default: no provider compacts. */
+  provider?: KnownProvider | undefined;
+  /** Called with a request. The returned function is called with the answer's text. */
+  onAsked: (request: SummaryRequest) => (answer: string) => void;
+  /** Called with a request to the provider. The returned function is called with the answer's text. */
+  onProviderAsked: (request: ProviderRequest) => (answer: string) => ProviderSummary;
 }
 
 /** Turns of the event loop after which the digest has ended. */
@@ -30,11 +44,13 @@ export class ReplayedSummariser {
 
   constructor(options: ReplayedSummariserOptions) {
     this.#options = options;
+    const { provider } = options;
     this.summariser = {
       name: "replayed/summariser",
       // Digests need no sections.
       isExtract: true,
       summarise: (request) => this.#summarise(request),
+      provider: provider && { ...provider, compact: (request) => this.#compact(request) },
     };
   }
 
@@ -71,19 +87,41 @@ export class ReplayedSummariser {
   }
 
   async #summarise(request: SummaryRequest): Promise<SummaryAnswer> {
-    const { summaryMs, onAsked } = this.#options;
-    const readyMs = this.#nowMs + summaryMs;
-    const charge = onAsked(`${request.prompt.system}${request.prompt.user}`);
+    const charge = this.#options.onAsked(request);
+    const answer = await this.#written(
+      request,
+      ({ text, stopReason }) => stopReason === "stop" && charge(text),
+    );
+    return request.signal.aborted ? { text: "", stopReason: "aborted" } : answer;
+  }
+
+  /** The provider's summary is as long as a digest. Without a text, the digest is also the readable part. */
+  async #compact({ kind, messages, signal, ...asked }: ProviderRequest): Promise<ProviderAnswer> {
+    const summaryOf = this.#options.onProviderAsked({ kind, messages, signal, ...asked });
+    const prompt = { system: "", user: "" };
+    const maxSummaryTokens = Number.POSITIVE_INFINITY;
+    const request = { kind, messages, signal, prompt, maxSummaryTokens, carriesUserWords: true };
+    const { text } = await this.#written(request);
+    if (signal.aborted) throw new SummaryFailure("aborted", "The summary was cancelled.");
+    return { summary: summaryOf(text), text: undefined };
+  }
+
+  /** Writes a digest and waits until a model's answer would be ready. */
+  async #written(
+    request: SummaryRequest,
+    onWritten: (answer: SummaryAnswer) => void = () => {},
+  ): Promise<SummaryAnswer> {
+    const readyMs = this.#nowMs + this.#options.summaryMs;
     const writing = this.#digest.summarise(request);
     this.#underway.add(writing);
     try {
       const answer = await writing;
-      if (answer.stopReason === "stop") charge(answer.text);
+      onWritten(answer);
       await new Promise<void>((resolve) => {
         this.#waiting.push({ readyMs, answer: resolve });
         request.signal.addEventListener("abort", () => resolve(), { once: true });
       });
-      return request.signal.aborted ? { text: "", stopReason: "aborted" } : answer;
+      return answer;
     } finally {
       this.#underway.delete(writing);
     }

@@ -32,6 +32,10 @@ export function runNotes({ assumed, policies, unreachedWindows, recorded }: LabR
   const tooLarge = policies.flatMap((each) =>
     each.tooLarge > 0 ? [`${each.policy} ${count(each.tooLarge)}`] : [],
   );
+  const refused = policies.flatMap(({ noProvider, policy }) =>
+    noProvider.map((reason) => ({ reason, policy })),
+  );
+  const refusals = Map.groupBy(refused, ({ reason }) => reason);
   const money = usd > 0 ? `about ${usdText(missed.usd)}` : "a part";
   const windows = unreachedWindows.map((tokens) => count(tokens)).join(", ");
   return [
@@ -41,6 +45,10 @@ export function runNotes({ assumed, policies, unreachedWindows, recorded }: LabR
       `Some recordings never filled the replayed window of ${windows} tokens: the largest recorded request has ${count(highestTokens)}. Policies that wait for a full window never compact there. Try a smaller one with --window.`,
     tooLarge.length > 0 &&
       `Requests larger than the window, which a provider would reject: ${tooLarge.join(", ")}.`,
+    ...[...refusals].map(
+      ([reason, each]) =>
+        `The provider's compaction was not used under ${each.map(({ policy }) => policy).join(", ")}: ${reason}`,
+    ),
     missed.requests > 0 &&
       `The provider dropped a cached prefix too early (${counted(missed.requests, "time")}). This caused ${money} of the recorded cost. Replays do not include it.`,
   ].filter((note) => note !== false);
@@ -90,6 +98,11 @@ export const labColumns: readonly Column[] = [
     name: "Summaries",
     meaning: "The part of the total for summaries.",
     cell: ({ summaries }) => usdText(summaries.usd),
+  },
+  {
+    name: "Requests",
+    meaning: "The part of the total for the agent's own requests.",
+    cell: ({ usd, summaries, lossesUsd }) => usdText(usd - summaries.usd - lossesUsd),
   },
   {
     name: "Compactions",

@@ -49,7 +49,7 @@ function day(turns: number, resultChars = 4_000): Message[] {
 
 function recorded(messages: readonly Message[]): Recording {
   return {
-    ...{ messages, model: undefined, fixedTokens: 2_000, countRatio: 1 },
+    ...{ messages, model: undefined, fixedTokens: 2_000, countRatio: 1, windowTokens: WINDOW },
     recorded: { requests: 0, sentTokens: 0, cost: new CostSum(), highestTokens: 0, compactions: 0 },
   };
 }
@@ -137,7 +137,13 @@ async function usdWithoutLosses({ tokens, summaries, lossesUsd }: Awaited<Return
 }
 
 test("a fetch of lost content costs the request before it, its call and its result", () => {
-  const bill = new Bill({ prices, cacheRules: usualCacheRules, fixedTokens: 2_000, countRatio: 1 });
+  const bill = new Bill({
+    prices,
+    cacheRules: usualCacheRules,
+    fixedTokens: 2_000,
+    countRatio: 1,
+    windowTokens: WINDOW,
+  });
   const [asked, call] = day(1);
   bill.request([asked!], call!, 0);
   bill.fetch([asked!], 5_000, MINUTE);
@@ -183,7 +189,13 @@ test("equal policies share a row, the headline compares with the first, and a wi
 test("a session of our own, played again by its own policy, sends what it sent, within a twentieth", async () => {
   const settings = compactionSettings({ background: false, mask: { enabled: false } });
   const session = createSession({ cwd: "/project" });
-  const bill = new Bill({ prices, cacheRules: usualCacheRules, fixedTokens: 2_000, countRatio: 1 });
+  const bill = new Bill({
+    prices,
+    cacheRules: usualCacheRules,
+    fixedTokens: 2_000,
+    countRatio: 1,
+    windowTokens: WINDOW,
+  });
   const summariser = { ...digestSummariser(), name: "made/m" };
   const model = () => ({ contextWindow: WINDOW, usdPerMillionTokens: prices });
   const controller = new CompactionController({ session, settings, summariser, model });
@@ -310,7 +322,13 @@ test("prefixes that a provider forgot before its time are counted, and those tha
 });
 
 test("a provider's cache keeps a prefix while it is the same, for its time, and from its least size on", () => {
-  const bill = new Bill({ prices, cacheRules: usualCacheRules, fixedTokens: 2_000, countRatio: 1 });
+  const bill = new Bill({
+    prices,
+    cacheRules: usualCacheRules,
+    fixedTokens: 2_000,
+    countRatio: 1,
+    windowTokens: WINDOW,
+  });
   const [first, second, third] = day(2);
   const one = bill.request([first!], second!, 0);
   expect(one).toMatchObject({ cacheRead: 0, input: 0 });

@@ -126,6 +126,8 @@ export interface CacheRules {
   lifetimes?: readonly CacheLifetime[] | undefined;
   /** Prefixes that a request can mark by itself. Default 0. */
   breakpoints?: number | undefined;
+  /** Blocks before a mark in which the server searches for an earlier one. Default: all. */
+  lookbackBlocks?: number | undefined;
   /** True if the server also marks the end of each request. Default true. */
   isAutomatic?: boolean | undefined;
 }

@@ -1,5 +1,5 @@
 import type { Summariser, SummaryAnswer, SummaryRequest } from "@bonsai-agent/compaction";
-import type { ProviderCompaction } from "@bonsai-agent/compaction/host";
+import { cheaperWay, type ProviderCompaction, prefixFits } from "@bonsai-agent/compaction/host";
 import {
   type AssistantMessage,
   addUsage,
@@ -7,7 +7,6 @@ import {
   contextTokens,
   isFreeModel,
   type Message,
-  type ModelPrices,
   messageText,
   tokenEstimator,
   type Usage,
@@ -159,13 +158,15 @@ function reasonForText(warm: WarmRequest | undefined, { model, request }: Asking
     .reduce((sum, message) => sum + tokenEstimator.message(message), tokenEstimator.text(instruction));
   const newTokens = contextTokens(answer.usage) - cachedTokens + Math.ceil(estimated * SAFETY);
   const { contextWindow: windowTokens, usdPerMillionTokens: prices } = model;
-  if (request.way === "cached") {
-    const fits = !windowTokens || cachedTokens + newTokens + maxSummaryTokens <= windowTokens;
-    return fits ? undefined : "The conversation and a summary do not fit the model's window.";
-  }
+  const sizes = { windowTokens, cachedTokens, newTokens, maxSummaryTokens };
+  if (request.way === "cached")
+    return !windowTokens || prefixFits(sizes)
+      ? undefined
+      : "The conversation and a summary do not fit the model's window.";
   const serialisedTokens = tokenEstimator.text(prompt.system) + tokenEstimator.text(prompt.user);
-  const sizes = { windowTokens, cachedTokens, newTokens, serialisedTokens, maxSummaryTokens };
-  return cheaperWay({ ...sizes, prices }) === "cachedPrefix" ? undefined : "Text costs less.";
+  return cheaperWay({ ...sizes, serialisedTokens, prices }) === "cachedPrefix"
+    ? undefined
+    : "Text costs less.";
 }
 
 /** Sends the last turn's request byte for byte, the later messages and the instruction. */
@@ -277,34 +278,4 @@ function isAsSent(sent: Message, shown: Message | undefined): boolean {
   if (sent.role !== "compactionSummary" || shown?.role !== "compactionSummary") return false;
   const isSameText = sent.summary === shown.summary && sent.timestamp === shown.timestamp;
   return isSameText && sent.provider?.items === shown.provider?.items;
-}
-
-/** Sizes of a summary request, either way. The answer costs the same. */
-export interface SummaryWays {
-  /** US dollars per million tokens. */
-  prices: ModelPrices | undefined;
-  /** Undefined or 0 where unknown. */
-  windowTokens: number | undefined;
-  /** Tokens of the prefix that are in the cache. */
-  cachedTokens: number;
-  /** Tokens of a request after the cached prefix. */
-  newTokens: number;
-  /** Tokens of the request with the conversation as text. */
-  serialisedTokens: number;
-  /** Maximum tokens of the answer. */
-  maxSummaryTokens: number;
-}
-
-/**
- * Returns the cheaper way. It is the text if the costs are uncertain: without prices, with a free cache, or in a window
- * that is unknown or too small.
- */
-export function cheaperWay(ways: SummaryWays): "cachedPrefix" | "serialised" {
-  const { prices, windowTokens, cachedTokens, newTokens, serialisedTokens, maxSummaryTokens } = ways;
-  if (prices === undefined || prices.cacheRead <= 0 || cachedTokens <= 0) return "serialised";
-  if (!windowTokens || cachedTokens + newTokens + maxSummaryTokens > windowTokens) return "serialised";
-  // New tokens may be written to the cache, which costs more than input.
-  const newPrice = Math.max(prices.input, prices.cacheWrite);
-  const prefixCost = cachedTokens * prices.cacheRead + newTokens * newPrice;
-  return prefixCost < serialisedTokens * prices.input ? "cachedPrefix" : "serialised";
 }

@@ -1,9 +1,18 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { type Day, type Policy, policyNamed, policyOf, recordingOf, usualPolicies } from "@bonsai-agent/lab";
+import {
+  type Day,
+  type PlayedPolicy,
+  type Policy,
+  policyNamed,
+  policyOf,
+  recordingOf,
+  usualPolicies,
+} from "@bonsai-agent/lab";
 import { BonsaiError, type ModelPrices, usualCacheRules } from "@bonsai-agent/messages";
+import { type Catalogue, type CatalogueModel, referenceOf } from "@bonsai-agent/models";
+import { providerCompactionOf } from "@bonsai-agent/models/host";
 import { listSessions } from "@bonsai-agent/session";
-import { knownCatalogue } from "../call/catalogue.ts";
 import { wrongUsage } from "../call/failure.ts";
 import type { Invocation } from "../call/invocation.ts";
 import { readJsonFile } from "../call/json-file.ts";
@@ -16,7 +25,8 @@ import { callSettings } from "../call/settings.ts";
 const USUAL_PRICES: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const USUAL_WINDOW = 200_000;
 
-export async function daysOf(invocation: Invocation): Promise<Day[]> {
+/** The recorded days, on the models of the recordings. */
+export function daysOf(invocation: Invocation, { models }: Catalogue): Day[] {
   const { options, args } = invocation;
   const names = args.filter((each) => each !== undefined);
   if (options.all === true && names.length > 0)
@@ -32,20 +42,32 @@ export async function daysOf(invocation: Invocation): Promise<Day[]> {
       message: "These sessions contain no model answers, so there is nothing to replay.",
       hint: "Name another session. Run `bonsai session list` to list them.",
     });
-  const { models } = await knownCatalogue(invocation);
-  return recordings.map((recording): Day => {
-    const model = models.find(({ provider, id }) => `${provider}/${id}` === recording.model);
-    const isKnown =
-      model?.usdPerMillionTokens !== undefined &&
-      (windowTokens ?? recording.windowTokens ?? model.contextWindow) !== undefined;
-    return {
-      ...(!isKnown && { assumed: recording.model ?? "the model" }),
-      recording,
-      prices: model?.usdPerMillionTokens ?? USUAL_PRICES,
-      cacheRules: model?.cacheRules ?? usualCacheRules,
-      windowTokens: windowTokens ?? recording.windowTokens ?? (model?.contextWindow || USUAL_WINDOW),
-    };
+  return recordings.map((recording) => {
+    const model = models.find((each) => referenceOf(each) === recording.model);
+    return dayOn(model, { recording, windowTokens: windowTokens ?? recording.windowTokens });
   });
+}
+
+/** A recording as if on a model. The window is the model's by default. */
+function dayOn(
+  model: CatalogueModel | undefined,
+  {
+    recording,
+    windowTokens = model?.contextWindow,
+  }: Pick<Day, "recording"> & { windowTokens: number | undefined },
+): Day {
+  const name = model ? referenceOf(model) : (recording.model ?? "the model");
+  const prices = model?.usdPerMillionTokens;
+  return {
+    ...((prices === undefined || windowTokens === undefined) && { assumed: name }),
+    recording,
+    prices: prices ?? USUAL_PRICES,
+    cacheRules: model?.cacheRules ?? usualCacheRules,
+    windowTokens: windowTokens || USUAL_WINDOW,
+    provider: model
+      ? providerCompactionOf(model)
+      : { unavailable: `${name} is not in the catalogue.`, isSealed: false },
+  };
 }
 
 function recordingsOf(invocation: Invocation, names: readonly string[]): Day["recording"][] {
@@ -93,8 +115,25 @@ function recorded(name: string, invocation: Invocation): Day["recording"] {
   }
 }
 
+/** The policies to replay: each on the recorded models, or on each model that is named. */
+export async function policiesOf(
+  invocation: Invocation,
+  { catalogue, days }: { catalogue: Catalogue; days: readonly Day[] },
+): Promise<PlayedPolicy[]> {
+  const { options } = invocation;
+  const policies = namedPolicies(invocation);
+  const named = options.model as string[] | undefined;
+  if (named === undefined) return policies;
+  const models = await Promise.all(named.map((name) => catalogue.find(name)));
+  const windowTokens = options.window as number | undefined;
+  return models.flatMap((model) => {
+    const others = days.map(({ recording }) => dayOn(model, { recording, windowTokens }));
+    return policies.map((each) => ({ ...each, name: `${each.name} on ${referenceOf(model)}`, days: others }));
+  });
+}
+
 /** The user's own settings come first, then the presets, unless some are named. */
-export function policiesOf(invocation: Invocation): Policy[] {
+function namedPolicies(invocation: Invocation): Policy[] {
   const named = invocation.options.policy as string[] | undefined;
   if (named !== undefined) return named.map((name) => policyFor(name, invocation.io.cwd));
   return [{ name: "yours", settings: callSettings(invocation), input: {} }, ...usualPolicies()];

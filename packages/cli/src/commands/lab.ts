@@ -9,6 +9,7 @@ import {
   tableRows,
 } from "@bonsai-agent/lab";
 import { costPhrase } from "@bonsai-agent/messages";
+import { knownCatalogue } from "../call/catalogue.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import type { CliIo } from "../call/io.ts";
 import { withProgress } from "../call/output.ts";
@@ -23,8 +24,9 @@ export async function lab(invocation: Invocation): Promise<ExitCode> {
   const { io, output, options } = invocation;
   if (options.tune === true) return tune(invocation);
   const file = outputFile(invocation);
-  const days = await daysOf(invocation);
-  const policies = policiesOf(invocation);
+  const catalogue = await knownCatalogue(invocation);
+  const days = daysOf(invocation, catalogue);
+  const policies = await policiesOf(invocation, { catalogue, days });
   const run = await untilAborted(io, (signal) =>
     withProgress(io, `Replaying ${counted(days.length, "session")}`, (_hide, onProgress) =>
       playPolicies({ days, policies, onProgress, signal }),
@@ -76,6 +78,7 @@ const DROPPED_COLUMNS = [
   "After",
   "Masked",
   "Highest",
+  "Requests",
   "Summaries",
   "Recalls",
   "Compactions",
@@ -107,7 +110,7 @@ type Tuned = Awaited<ReturnType<typeof searchSettings>>;
 /** Searches settings that suit the recorded sessions better than the current ones. */
 async function tune(invocation: Invocation): Promise<ExitCode> {
   const { io, output } = invocation;
-  const days = await daysOf(invocation);
+  const days = daysOf(invocation, await knownCatalogue(invocation));
   const baseline = { name: "yours", settings: callSettings(invocation), input: {} };
   const tuned = await untilAborted(io, (signal) =>
     withProgress(io, `Tuning on ${counted(days.length, "session")}`, (_hide, onProgress) =>

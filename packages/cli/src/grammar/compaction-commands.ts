@@ -74,14 +74,23 @@ export const compactionCommands: readonly CommandGrammar[] = [
         kind: "tokens",
       },
       {
+        flags: "--model <provider/id>",
+        description: "replay as if on this model; repeat it to compare several",
+        kind: "list",
+      },
+      {
         flags: "--tune",
         description: "find better settings for these sessions",
-        conflicts: ["policy", "output"],
+        conflicts: ["policy", "model", "output"],
       },
     ],
     examples: [
       ["bonsai lab session.jsonl", "compare your settings with every preset: cost and lost facts"],
       ["bonsai lab session.jsonl --policy pi --policy bonsai+64k", "compare two policies"],
+      [
+        "bonsai lab session.jsonl --policy bonsai+summarizer.kind=provider --model anthropic/claude-sonnet-5-5",
+        "let the provider compact, as if on another model",
+      ],
       ["bonsai lab --tune --all", "print cheaper settings to paste, and their savings"],
     ],
     load: async () => (await import("../commands/lab.ts")).lab,

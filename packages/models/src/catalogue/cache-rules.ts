@@ -20,6 +20,7 @@ const claude: CacheRules = {
     { keptMs: 60 * MINUTES, writePriceFactor: 2 },
   ],
   breakpoints: 4,
+  lookbackBlocks: 20,
   isAutomatic: false,
 };
 
