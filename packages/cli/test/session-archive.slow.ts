@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { agentProject } from "./call/agent-project.ts";
-import { testFolder } from "./call/sample-session.ts";
+import { header, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const extension = fileURLToPath(new URL("../../../extensions/git-checkpoint", import.meta.url));
@@ -43,4 +43,23 @@ test("a session continues in another home and clone, and its checkpoint restores
     there,
   );
   expect([code, readFileSync(join(clone, "a.txt"), "utf8")]).toEqual([0, "changed\n"]);
+});
+
+test("redaction reads a line of 20 MB", async () => {
+  const folder = testFolder();
+  const secret = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUv12";
+  const line = JSON.stringify({
+    type: "other",
+    id: "0000000a",
+    parentId: null,
+    text: "y".repeat(20_000_000),
+    secret,
+  });
+  const path = writeLines([header]);
+  appendFileSync(path, `${line}\n`);
+  await jsonOf(["session", "export", path, "long.bonsai"], { cwd: folder });
+  const { file } = await jsonOf<{ file: string }>(["session", "import", "long.bonsai", "-o", "long.jsonl"], {
+    cwd: folder,
+  });
+  expect(readFileSync(file, "utf8").endsWith(`${line.replace(secret, "[redacted: API key]")}\n`)).toBe(true);
 });

@@ -63,6 +63,20 @@ test("a session is pushed, continued, listed and pulled", async () => {
   expect(await json("database", "status")).toMatchObject({ sessions: 1, leased: 0, version: 1 });
 });
 
+test("a .bonsai file is imported into the database, byte for byte", async () => {
+  await bonsai("database", "init");
+  const file = join(folder, "carried.jsonl");
+  const local = createSession({ cwd: folder, file });
+  local.append({ type: "message", message: { role: "user", content: "hello", timestamp: 1 } });
+  local.close();
+  await json("session", "export", file, "carried.bonsai", "--no-redact");
+  const importInto = () => json("session", "import", "carried.bonsai", "--database", server.url);
+  expect(await importInto()).toMatchObject({ id: local.id, outcome: "imported" });
+  expect(await importInto()).toMatchObject({ outcome: "present" });
+  await json("session", "pull", local.id, "carried-back.jsonl");
+  expect(readFileSync(join(folder, "carried-back.jsonl")).equals(readFileSync(file))).toBe(true);
+});
+
 test("a worker does queued prompts in order and drains when it is stopped", async () => {
   await bonsai("database", "init");
   const { sessionId } = await json("enqueue", "first");

@@ -81,7 +81,8 @@ function archiveView(report: ArchiveImport, width: number): Line[] {
       width,
     ),
     [],
-    ["Next: ", span(`bonsai -r ${id}`, "cyan")],
+    // An odd id comes from an odd file: nobody should paste it into a shell.
+    ["Next: ", span(`bonsai -r ${/^[\w-]+$/.test(id) ? id : "FILE"}`, "cyan")],
   ];
 }
 

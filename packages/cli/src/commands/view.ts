@@ -173,7 +173,7 @@ async function exportArchive(invocation: Invocation, file: string): Promise<unde
   const { io, options, output } = invocation;
   refuseBranch(invocation);
   const { archiveWords, writeArchive } = await import("../call/archive/session-archive.ts");
-  const session = openNamedSession(invocation);
+  const { session } = sessionOf(invocation);
   const report = await withProgress(io, "Exporting", async () =>
     writeArchive({
       ...{ session, file, settings: agentCallSettings(invocation), cwd: io.cwd },

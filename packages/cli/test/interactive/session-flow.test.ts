@@ -80,7 +80,7 @@ test("a session that is not there is an error on the terminal as it was", async 
   expect(terminal.isStarted).toBe(false);
 });
 
-test("/export writes Markdown, and no file twice", async () => {
+test("/export writes Markdown or a .bonsai file, and no file twice", async () => {
   const { terminal, project } = openInteractive({ scenario: says("Good.") });
   await terminal.until("/100k");
   terminal.type("A question\n");
@@ -90,6 +90,10 @@ test("/export writes Markdown, and no file twice", async () => {
   expect(readFileSync(join(project.cwd, "talk.md"), "utf8")).toContain("A question");
   terminal.type("/export talk.md\n");
   await terminal.until("already exists");
+  terminal.press("ctrl+u");
+  terminal.type("/export talk.bonsai\n");
+  await terminal.until("Wrote talk.bonsai, ");
+  expect(readFileSync(join(project.cwd, "talk.bonsai"), "latin1").slice(0, 2)).toBe("PK");
   const home = dirname(project.cwd);
   vi.stubEnv("HOME", home);
   onTestFinished(() => void vi.unstubAllEnvs());

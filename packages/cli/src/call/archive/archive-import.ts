@@ -103,7 +103,7 @@ export async function importArchive(options: ImportArchiveOptions): Promise<Arch
 /** Leaves out equal values, and names that are no settings here. */
 function comparedSettings(exported: CarriedSettings, here: CarriedSettings): ArchiveImport["settings"] {
   return Object.entries(exported).flatMap(([name, value]) => {
-    const own = here[name];
+    const own = Object.hasOwn(here, name) ? here[name] : undefined;
     if (name === "model" || name === "thinking") return [{ name, value }];
     return own === undefined || own === value ? [] : [{ name, value, here: own }];
   });

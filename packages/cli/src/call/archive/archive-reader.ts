@@ -67,13 +67,15 @@ async function extractEntry(zip: ZipFile, entry: Entry, to: string): Promise<voi
 async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
   if (zip.entryCount > MAX_FILES) throw new Error(`it has ${zip.entryCount} files`);
   const entries = new Map<string, Entry>();
+  let bytes = 0;
   for await (const entry of zip.eachEntry()) {
-    const { fileName, uncompressedSize, compressedSize } = entry;
+    const { fileName, uncompressedSize } = entry;
     if (entries.has(fileName)) throw new Error(`it has two files named ${fileName}`);
-    if (uncompressedSize > MAX_UNUSUAL_BYTES && uncompressedSize > MAX_RATIO * compressedSize)
-      throw new Error(`${fileName} would fill the disk with ${uncompressedSize} bytes`);
     entries.set(fileName, entry);
+    bytes += uncompressedSize;
   }
+  if (bytes > MAX_UNUSUAL_BYTES && bytes > MAX_RATIO * zip.fileSize)
+    throw new Error(`it would fill the disk with ${bytes} bytes`);
   if (!entries.has(SESSION_FILE)) throw new Error(`it has no ${SESSION_FILE}`);
   return entries;
 }

@@ -83,7 +83,7 @@ export async function unbundleCheckpoints(
     const wanted = heads(await git(cwd, ["bundle", "list-heads", file])).filter(
       ({ ref, commit }) => commits.has(commit) && commit.startsWith(OWN_REF.exec(ref)?.[1] ?? " "),
     );
-    const quiet = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
+    const quiet = ["--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules"];
     if (wanted.length > 0)
       await git(cwd, ["fetch", ...quiet, file, ...wanted.map(({ ref }) => `${ref}:${ref}`)]);
     return { restored: new Set(wanted.map(({ commit }) => commit)).size };

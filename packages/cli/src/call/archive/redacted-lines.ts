@@ -34,9 +34,6 @@ function* linesOf(parts: Iterable<Buffer>): Generator<Buffer> {
   if (begun.length > 0) yield Buffer.concat(begun);
 }
 
-/** A text in a line of JSON, with its quotes. */
-const STRING = /"(?:[^"\\]|\\.)*"/g;
-
 /**
  * Redacts the lines of session files. Only texts with a secret change: a line without one stays byte for byte, and ids,
  * types and structure stay in every whole line. A line that is not JSON is redacted as plain text.
@@ -92,18 +89,51 @@ export class LineRedaction extends SecretFilter {
     const value = parsed(line);
     if (!isRecord(value)) return this.text(line);
     this.#texts.clear();
-    if (this.value(value) === value) return line;
+    // A line that was written otherwise can have a field twice, of which only one is parsed.
+    if (this.value(value) === value && JSON.stringify(value) === line.trimEnd()) return line;
     const { count } = this;
     const kept = structureTexts(value);
-    const redacted = line.replaceAll(STRING, (literal) => {
-      const text = JSON.parse(literal) as string;
-      if (kept.has(text) || this.#isId(text)) return literal;
-      const without = this.#texts.get(text) ?? this.text(text);
-      return without === text ? literal : JSON.stringify(without);
-    });
+    const redacted = withTexts(line, (text) =>
+      kept.has(text) || this.#isId(text) ? text : (this.#texts.get(text) ?? this.text(text)),
+    );
     this.count = count;
     return redacted;
   }
+}
+
+/** A line of JSON with other texts. One pattern for a whole text would need memory for each of its characters. */
+function withTexts(line: string, change: (text: string) => string): string {
+  const parts: string[] = [];
+  let done = 0;
+  let start = -1;
+  for (const { 0: mark, index } of line.matchAll(/"|\\./g)) {
+    if (mark !== '"') continue;
+    if (start >= 0) {
+      const literal = line.slice(start, index + 1);
+      const text = JSON.parse(literal) as string;
+      const changed = change(text);
+      if (changed !== text) {
+        parts.push(line.slice(done, start), changedLiteral(literal, text, changed));
+        done = index + 1;
+      }
+    }
+    start = start < 0 ? index : -1;
+  }
+  return [...parts, line.slice(done)].join("");
+}
+
+/** The literal of a redacted text. The characters that stay keep their escapes, as other programs write them. */
+function changedLiteral(literal: string, text: string, redacted: string): string {
+  if (JSON.stringify(text) === literal) return JSON.stringify(redacted);
+  const characters = literal.slice(1, -1).match(/\\u[\da-f]{4}|\\.|./gis) ?? [];
+  let at = 0;
+  const parts = redacted.split(/(\[redacted: [\w ]+\])/).map((part) => {
+    const found = text.indexOf(part, at);
+    if (found < 0) return JSON.stringify(part).slice(1, -1);
+    at = found + part.length;
+    return characters.slice(found, at).join("");
+  });
+  return `"${parts.join("")}"`;
 }
 
 function parsed(line: string): unknown {
