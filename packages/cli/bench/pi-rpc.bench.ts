@@ -1,16 +1,13 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import type { BenchTable } from "@bonsai-agent/testkit";
+import { fileURLToPath } from "node:url";
+import { type BenchTable, importFromPi, piVersion } from "@bonsai-agent/testkit";
 
 /*
  * pi's own RPC client drives the command from its sources: each of its calls is made, and what comes back is held to what
  * its types promise. pi is installed from the registry, unless `BONSAI_BENCH_PEER` names a folder that has it.
  */
-const PEER = "@earendil-works/pi-coding-agent";
-const VERSION = process.env.BENCH_PI_VERSION ?? "0.87.1";
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
 type Client = Record<string, (...given: unknown[]) => Promise<unknown>> & {
@@ -154,10 +151,14 @@ const CALLS: readonly [
 
 type Given = Record<string, unknown>;
 
+interface PiRpc {
+  RpcClient: new (options: object) => object;
+}
+
 export default async function bench(): Promise<BenchTable> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-pi-rpc-"));
   try {
-    const { RpcClient } = await installed(folder);
+    const { RpcClient } = await importFromPi<PiRpc>(folder, "modes/rpc/rpc-client.js");
     const client = new RpcClient(clientOptions(folder)) as unknown as Client;
     const refused = refusals(client);
     const events = new Map<string, number>();
@@ -174,7 +175,7 @@ export default async function bench(): Promise<BenchTable> {
     await client.stop!();
     const good = rows.filter(([, result]) => result === "as promised").length;
     return {
-      title: `pi ${VERSION}'s RPC client drives bonsai`,
+      title: `pi ${piVersion}'s RPC client drives bonsai`,
       columns: ["call", "what came"],
       rows: [...rows, ["together", `${good} of ${rows.length} as promised`]],
       notes: [`Events: ${[...events].map(([type, count]) => `${type} ${count}`).join(", ")}.`],
@@ -194,20 +195,6 @@ function refusals(client: Client): string[] {
     handle(line);
   };
   return refused;
-}
-
-async function installed(folder: string) {
-  const peer = process.env.BONSAI_BENCH_PEER || folder;
-  if (peer === folder)
-    execFileSync(
-      "npm",
-      ["install", "--prefix", folder, "--ignore-scripts", "--no-audit", `${PEER}@${VERSION}`],
-      {
-        stdio: "ignore",
-      },
-    );
-  const module = join(peer, "node_modules", PEER, "dist/modes/rpc/rpc-client.js");
-  return (await import(pathToFileURL(module).href)) as { RpcClient: new (options: object) => object };
 }
 
 function clientOptions(folder: string): object {

@@ -1,13 +1,11 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { contentText } from "@bonsai-agent/messages";
 import { createSession, customTypes, type Entry, openSession, type Session } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
-import { type BenchTable, history, treeArbitrary } from "@bonsai-agent/testkit";
+import { type BenchTable, history, importFromPi, piVersion, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import {
   type CompactionEvents,
@@ -29,8 +27,6 @@ import {
  * for the request; pi's own `system` messages, which we never show; the output of an edited command, which pi cannot
  * edit; the id of a summary's entry, which pi takes from the restating entry after an undo or a redo.
  */
-const PEER = "@earendil-works/pi-coding-agent";
-const VERSION = process.env.BENCH_PI_VERSION ?? "0.87.1";
 const TREES = Number(process.env.BENCH_TREES ?? 300);
 const SEED = Number(process.env.BENCH_SEEDS ?? 1);
 
@@ -54,7 +50,7 @@ interface Pi {
 export default async function bench(): Promise<BenchTable> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-pi-projection-"));
   try {
-    const pi = await installed(folder);
+    const pi = await importFromPi<Pi>(folder, "core/session-manager.js");
     const programs = fc.sample(program, { seed: SEED, numRuns: TREES });
     const counts = { trees: 0, places: 0, agreeing: 0 };
     const kinds = new Map<string, number>();
@@ -69,7 +65,7 @@ export default async function bench(): Promise<BenchTable> {
       for (const kind of found.kinds) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     }
     return {
-      title: `What pi ${VERSION} sees of our sessions`,
+      title: `What pi ${piVersion} sees of our sessions`,
       columns: ["compared", "agree", "of"],
       rows: [
         ["whole sessions, at each of their entries", `${counts.trees}`, `${TREES}`],
@@ -81,20 +77,6 @@ export default async function bench(): Promise<BenchTable> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-async function installed(folder: string): Promise<Pi> {
-  const peer = process.env.BONSAI_BENCH_PEER || folder;
-  if (peer === folder)
-    execFileSync(
-      "npm",
-      ["install", "--prefix", folder, "--ignore-scripts", "--no-audit", `${PEER}@${VERSION}`],
-      {
-        stdio: "ignore",
-      },
-    );
-  const module = join(peer, "node_modules", PEER, "dist/core/session-manager.js");
-  return (await import(pathToFileURL(module).href)) as Pi;
 }
 
 type Step = (session: Session) => Promise<void> | void;

@@ -14,6 +14,7 @@ export { type GeneratedSession, type GenerateSessionOptions, generateSession } f
 export { type GenerateWorkdayOptions, generateWorkday } from "./generate-workday.ts";
 export { type History, history } from "./history-notation.ts";
 export { builtCommand, type InstalledCommand, installCommand } from "./installed-command.ts";
+export { importFromPi, piVersion } from "./installed-pi.ts";
 export {
   type LoopbackReply,
   type LoopbackRequest,
