@@ -44,9 +44,11 @@ test("the picture shows each worker, each session and the counts", () => {
     w4  waiting
     w5  starting
 
-    s1  ██████······  20 entries  w1  fence 2
-    s2  ██··········   7 entries  –   fence 2  w2 was killed 23 s ago
-    s3  ████████████  40 entries  w3  fence 4  continued by w3, 12 s after w5 was killed
+    s1  █████·····  20 entries  w1  fence 2
+    s2  ██········   7 entries  –   fence 2
+    s3  ██████████  40 entries  w3  fence 4
+    s2 waits: w2 was killed 23 s ago
+    s3 continued on w3, 12 s after w5 was killed
 
     jobs   3 done · 2 in work · 1 waiting
     calls  31 ended · 1 may have run"

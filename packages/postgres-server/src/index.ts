@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
-import { basename, delimiter, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** A PostgreSQL server of this machine alone, in a folder of its own. */
@@ -135,7 +135,8 @@ function linkLibraries(native: string): void {
     const path = join(root, target);
     if (existsSync(path)) continue;
     try {
-      symlinkSync(join(root, source), path);
+      // Relative, so that a copy of the folder does not need the original.
+      symlinkSync(relative(dirname(path), join(root, source)), path);
     } catch (error) {
       // Another process may have made it meanwhile.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -156,7 +157,7 @@ function usableProgram(native: string, folder: string, user: ServerUser): string
   const run = spawnSync(join(native, "bin/postgres"), ["--version"], { ...user });
   if (run.status === 0) return native;
   const copy = join(folder, "program");
-  cpSync(native, copy, { recursive: true, verbatimSymlinks: false });
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
   return copy;
 }
 

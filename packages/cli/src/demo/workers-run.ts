@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { SessionJobs } from "@bonsai-agent/postgres/jobs";
 import type { OpenDatabase } from "../call/database.ts";
 import { demoFailed, type WorkerProcesses } from "./worker-processes.ts";
-import { commandOf, expectedParts, jobPrompts, loggedParts, workScenario } from "./workers-scenario.ts";
+import { commandNames, commandStart, commandsThatRan, jobPrompts, workScenario } from "./workers-scenario.ts";
 import { type Continuation, continuedText, type DemoSession, type DemoState } from "./workers-view.ts";
 
 const WORKERS = 8;
@@ -12,8 +12,8 @@ const SESSIONS = 6;
 /** Heartbeats of jobs take as long, so a shorter lease would win no time. */
 const LEASE_SECONDS = 10;
 const KILLS = 2;
-/** All sessions are in work for so long before a worker is killed. */
-const KILL_PAUSE_MS = 4_000;
+/** Time between the first work and the first kill, and between kills. */
+const KILL_PAUSE_MS = 5_000;
 /** A killed worker starts again so long after its session continued on another one. */
 const RESTART_MS = 2_000;
 const POLL_MS = 250;
@@ -105,7 +105,7 @@ class WorkersRun {
   readonly #continuations: Interruption[] = [];
   readonly #killedOwners: string[] = [];
   #jobCount = 0;
-  #nextKillMs = Number.POSITIVE_INFINITY;
+  #nextKillMs: number | undefined;
 
   constructor(options: DemoOptions, jobs: SessionJobs) {
     this.#options = options;
@@ -129,7 +129,7 @@ class WorkersRun {
       this.#sessions.push({ id: session.id, name, entries: 0, fence: 1, owner: undefined });
     }
     await database.sessions.settled();
-    for (const prompt of jobPrompts())
+    for (const prompt of jobPrompts)
       for (const { id } of this.#sessions) {
         await this.#jobs.enqueue({ sessionId: id, prompt });
         this.#jobCount += 1;
@@ -150,7 +150,8 @@ class WorkersRun {
       if (state.jobs.done === this.#jobCount) return state;
       if (this.#nowMs > MAX_MS) throw demoFailed("The jobs did not end in time.");
       this.#restartKilled();
-      await Promise.race([wait(POLL_MS, undefined, { signal }), processes.failed]);
+      if (processes.failure !== undefined) throw processes.failure;
+      await wait(POLL_MS, undefined, { signal });
     }
   }
 
@@ -161,11 +162,11 @@ class WorkersRun {
       const text = await this.#stored(id, `${name}-end`);
       const before = this.#continuations.find((each) => each.session === name)?.storedBefore ?? "";
       if (!text.startsWith(before)) problems.push(`${name} lost entries that were stored.`);
-      const ran = loggedParts(join(this.#options.folder, name));
+      const ran = commandsThatRan(join(this.#options.folder, name));
       if (new Set(ran).size < ran.length) problems.push(`A command of ${name} ran twice.`);
-      if (ran.some((part) => !text.includes(commandOf(part))))
+      if (ran.some((part) => !text.includes(commandStart(part))))
         problems.push(`${name} lost a command that ran.`);
-      if (expectedParts().some((part) => !ran.includes(part))) problems.push(`${name} skipped a command.`);
+      if (commandNames.some((part) => !ran.includes(part))) problems.push(`${name} skipped a command.`);
       commands += ran.length;
     }
     const ended = await this.#jobs.list({ limit: this.#jobCount });
@@ -189,7 +190,11 @@ class WorkersRun {
   /** Reads the state from the database, and kills a worker if it is time. */
   async #observe(): Promise<DemoState> {
     const { database, processes, server } = this.#options;
-    const { rows } = await database.pool.query<ObservedRow>(OBSERVE, [this.#killedOwners]);
+    const { rows } = await database.pool
+      .query<ObservedRow>(OBSERVE, [this.#killedOwners])
+      .catch(({ code = "lost connection" }: { code?: string }) => {
+        throw demoFailed(`The database did not answer: ${code}`);
+      });
     const listed = await this.#jobs.list({ limit: this.#jobCount });
     this.#sessions = this.#sessions.map((session) => observed(session, rows));
     this.#noteContinuations();
@@ -211,8 +216,8 @@ class WorkersRun {
       // It has added an entry: it works.
       if (worker === undefined || session.fence === each.fence || session.entries <= each.entries) continue;
       Object.assign(each, { by: worker.name, continuedMs: this.#nowMs });
-      const text = `${each.session} was ${continuedText(each)}`;
-      this.#options.onEvent({ event: "continued", text, worker: worker.name, session: session.id });
+      const names = { worker: worker.name, session: session.id };
+      this.#options.onEvent({ event: "continued", text: continuedText(each), ...names });
     }
   }
 
@@ -220,9 +225,9 @@ class WorkersRun {
   async #killOne(rows: readonly ObservedRow[]): Promise<void> {
     const { processes, onEvent } = this.#options;
     const working = processes.workers.filter(({ state }) => state === "working");
-    if (working.length >= SESSIONS && this.#nextKillMs === Number.POSITIVE_INFINITY)
-      this.#nextKillMs = this.#nowMs + KILL_PAUSE_MS;
-    if (this.#nowMs < this.#nextKillMs || this.#continuations.length === KILLS) return;
+    if (working.length > 0) this.#nextKillMs ??= this.#nowMs + KILL_PAUSE_MS;
+    if (this.#nowMs < (this.#nextKillMs ?? Number.POSITIVE_INFINITY) || this.#continuations.length === KILLS)
+      return;
     const running = rows.filter(({ running }) => Number(running) > 0).map(({ id }) => id);
     const worker = working.find(({ sessionId, isRestarted }) => !isRestarted && running.includes(sessionId!));
     const session = this.#sessions.find(({ id }) => id === worker?.sessionId);

@@ -39,8 +39,8 @@ export interface DemoState {
 }
 
 /** Below this height, sections have no empty lines between them. */
-const AIRY_HEIGHT = 21;
-const BAR_COLUMNS = 12;
+const AIRY_HEIGHT = 23;
+const BAR_COLUMNS = 10;
 
 /** The workers, the sessions and the numbers, in at most `height` lines. */
 export function workersPicture(
@@ -48,36 +48,25 @@ export function workersPicture(
   { width, height }: { width: number; height: number },
 ): Line[] {
   const gap: Line[] = height < AIRY_HEIGHT ? [] : [[]];
-  const { jobs, calls, leaseSeconds } = state;
+  const { nowMs, jobs, calls } = state;
+  const sessions = state.sessions.map((session) => sessionRow(session, state));
+  const uncertain = span(
+    `${count(calls.uncertain)} may have run`,
+    calls.uncertain > 0 ? "yellow" : undefined,
+  );
   const lines: Line[] = [
-    [span("bonsai worker --demo", "bold"), ` ${elapsed(state.nowMs)} · ${state.server}`],
-    [span(`Lease: ${leaseSeconds} s here, 45 s by default`, "gray")],
+    [span("bonsai worker --demo", "bold"), ` ${elapsed(nowMs)} · ${state.server}`],
+    [span(`Lease: ${state.leaseSeconds} s here, 45 s by default`, "gray")],
     ...gap,
-    ...table(
-      state.workers.map((worker) => workerRow(worker, state)),
-      { columns: [{}, { flexible: true }], width },
-    ),
+    ...state.workers.map((worker): Line => [span(worker.name, "bold"), "  ", workerState(worker, state)]),
     ...gap,
-    ...table(
-      state.sessions.map((session) => sessionRow(session, state)),
-      {
-        columns: [{}, {}, { align: "right" }, {}, {}, { flexible: true }],
-        width,
-      },
-    ),
+    ...table(sessions, { columns: [{}, {}, { align: "right" }, {}, {}], width }),
+    ...state.continuations.map((each) => continuationLine(each, nowMs)),
     ...gap,
     ["jobs   ", `${count(jobs.done)} done · ${count(jobs.working)} in work · ${count(jobs.waiting)} waiting`],
-    [
-      "calls  ",
-      `${count(calls.ended)} ended · `,
-      span(`${count(calls.uncertain)} may have run`, calls.uncertain > 0 ? "yellow" : undefined),
-    ],
+    ["calls  ", `${count(calls.ended)} ended · `, uncertain],
   ];
   return lines.slice(0, height).map((line) => fitLine(line, width));
-}
-
-function workerRow(worker: DemoWorker, state: DemoState): Line[] {
-  return [[span(worker.name, "bold")], [workerState(worker, state)]];
 }
 
 function workerState({ state, sessionId, killedMs, isRestarted }: DemoWorker, demo: DemoState): Span {
@@ -89,28 +78,24 @@ function workerState({ state, sessionId, killedMs, isRestarted }: DemoWorker, de
   return span(`${before}${state}`, "gray");
 }
 
-function sessionRow({ name, entries, fence, owner }: DemoSession, state: DemoState): Line[] {
-  const host = state.workers.find((worker) => worker.owner === owner)?.name;
+function sessionRow({ name, entries, fence, owner }: DemoSession, { workers }: DemoState): Line[] {
   const whole = Math.max(EXPECTED_ENTRIES, entries);
   return [
     [span(name, "bold")],
     bar([{ value: entries, glyph: "█", style: "cyan" }], BAR_COLUMNS, whole),
     [`${count(entries)} entries`],
-    [host ?? "–"],
+    [workers.find((worker) => worker.owner === owner)?.name ?? "–"],
     [span(`fence ${fence}`, "gray")],
-    [note(name, state) ?? ""],
   ];
 }
 
-function note(session: string, { continuations, nowMs }: DemoState): Span | undefined {
-  const found = continuations.findLast((each) => each.session === session);
-  if (found === undefined) return undefined;
-  if (found.by === undefined)
-    return span(`${found.killed} was killed ${elapsed(nowMs - found.killedMs)} ago`, "yellow");
-  return span(continuedText(found), "green");
+function continuationLine(each: Continuation, nowMs: number): Line {
+  const { session, killed, killedMs, by } = each;
+  if (by !== undefined) return [span(continuedText(each), "green")];
+  return [span(`${session} waits: ${killed} was killed ${elapsed(nowMs - killedMs)} ago`, "yellow")];
 }
 
-/** Such as `continued by w5, 12s after w2 was killed`. */
-export function continuedText({ by, killed, killedMs, continuedMs }: Continuation): string {
-  return `continued by ${by}, ${duration(continuedMs! - killedMs)} after ${killed} was killed`;
+/** Such as `s3 continued on w5, 12 s after w2 was killed`. */
+export function continuedText({ session, by, killed, killedMs, continuedMs }: Continuation): string {
+  return `${session} continued on ${by}, ${duration(continuedMs! - killedMs)} after ${killed} was killed`;
 }
