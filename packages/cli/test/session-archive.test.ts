@@ -66,6 +66,19 @@ test("a .bonsai file has all branches, and no export overwrites a file", async (
   expect(readdirSync(folder).sort()).toEqual(["a.bonsai", "copy.jsonl"]);
 });
 
+test("a file that is cut off is an error that says so", async () => {
+  const folder = testFolder();
+  writeFileSync(join(folder, "cut.bonsai"), "PK\x03\x04");
+  const { code, stderr } = await runCli(["session", "import", "cut.bonsai", "--json"], { cwd: folder });
+  expect([code, JSON.parse(stderr).error]).toEqual([
+    1,
+    expect.objectContaining({
+      code: "archive_damaged",
+      message: "cut.bonsai is not a whole .bonsai file: it is cut off, or no zip. Nothing was imported.",
+    }),
+  ]);
+});
+
 /** Runs git without the user's settings. */
 function git(cwd: string, ...args: string[]): string {
   const user = ["user.name=A", "user.email=a@b", "init.defaultBranch=main"].flatMap((each) => ["-c", each]);

@@ -43,7 +43,7 @@ export async function openArchive(path: string): Promise<OpenArchive> {
   const reading = <Result>(work: Promise<Result>) =>
     work.catch((error) => Promise.reject(failure(path, error)));
   const zip = await reading(
-    openPromise(path, { autoClose: false, strictFileNames: true, lazyEntries: true }),
+    openPromise(path, { autoClose: false, strictFileNames: true, lazyEntries: true }).catch(notZip),
   );
   try {
     const entries = await reading(entriesOf(zip));
@@ -57,6 +57,11 @@ export async function openArchive(path: string): Promise<OpenArchive> {
     zip.close();
     throw error;
   }
+}
+
+/** The library's words are for programmers. An error of the file system explains itself. */
+function notZip(cause: NodeJS.ErrnoException): never {
+  throw cause.syscall === undefined ? new Error("it is cut off, or no zip", { cause }) : cause;
 }
 
 async function extractEntry(zip: ZipFile, entry: Entry, to: string): Promise<void> {
@@ -124,6 +129,7 @@ function tooNew(path: string, version: number): BonsaiError {
 function failure(path: string, error: unknown): unknown {
   const isOfSystem = (error as NodeJS.ErrnoException).syscall !== undefined;
   if (BonsaiError.is(error) || isOfSystem) return error;
-  const why = error instanceof z.ZodError ? `its ${MANIFEST_FILE} is wrong` : messageOf(error);
+  const why =
+    error instanceof z.ZodError ? `its ${MANIFEST_FILE} is wrong` : messageOf(error).replace(/\.$/, "");
   return archiveDamaged(path, why, error);
 }
