@@ -39,7 +39,7 @@ const pnpmOk = have.status === 0 && parts(have.stdout.trim())[0] === parts(pkg.p
 
 if (nodeOk && pnpmOk) {
   const env = { TURBO_TELEMETRY_DISABLED: "1", UP_AGAIN: undefined };
-  // Only the tests start a PostgreSQL server, whose program is as large as all else together.
+  // Only tests and benches use this program of a PostgreSQL server, which is as large as all else together.
   const without = args.includes("story") ? ["--filter=!@bonsai-agent/postgres-server"] : [];
   run("pnpm", ["install", "--frozen-lockfile", "--loglevel=warn", ...without], env);
   run("pnpm", args, env);
