@@ -88,15 +88,8 @@ export default function mcp(bonsai: ExtensionAPI): void {
     // Follows the prompt that starts the next run.
     bonsai.sendMessage({ customType: resourceMessage, display: true, ...named }, { deliverAs: "nextTurn" });
   });
-  bonsai.on("before_agent_start", async (_event, ctx) => {
-    await waitForServers(ctx);
-    tools.hold();
-  });
-  bonsai.on("session_compact", () => {
-    tools.release();
-    tools.hold();
-  });
-  bonsai.on("model_select", () => tools.update());
+  bonsai.on("before_agent_start", async (_event, ctx) => waitForServers(ctx));
+  tools.follow();
   bonsai.on("session_shutdown", async ({ reason }) => {
     // Another session of this program uses the same servers.
     if (reason === "quit" || reason === "reload") await servers.close();

@@ -13,7 +13,7 @@ import { type McpDetails, readResult } from "./result.ts";
 import type { McpServers } from "./servers.ts";
 
 export interface McpToolsOptions {
-  bonsai: Pick<ExtensionAPI, "registerTool" | "sendMessage">;
+  bonsai: Pick<ExtensionAPI, "on" | "registerTool" | "sendMessage">;
   servers: McpServers;
   /** Context window of the current model, in tokens; undefined or 0 if unknown. */
   contextWindow(): number | undefined;
@@ -28,6 +28,8 @@ const DEFAULT_MATCHES = 5;
 
 /** The tools that requests declare until the next compaction. */
 interface HeldTools {
+  /** The compaction in the model's view; undefined for none. */
+  compactionId: string | undefined;
   offered: readonly OfferedTool[];
   /** Names and purposes of the servers for the model. */
   servers: string;
@@ -49,6 +51,10 @@ export class McpTools {
   #offered: readonly OfferedTool[] = [];
   #isBySearch = false;
   #held: HeldTools | undefined;
+  /** The tools of the latest request, if a compaction has replaced them since: an undo brings them back. */
+  #heldBefore: HeldTools | undefined;
+  /** Compactions that a request has contained. */
+  readonly #sent = new Set<string | undefined>();
 
   constructor(options: McpToolsOptions) {
     this.#options = options;
@@ -63,22 +69,44 @@ export class McpTools {
     return this.#isBySearch;
   }
 
-  /** Keeps the declared tools from now on. Called before each run. */
-  hold(): void {
-    if (this.#held !== undefined) return;
-    const isIncomplete = this.#options.servers.all.some(
-      ({ state }) => state !== "ready" && state !== "disabled",
-    );
-    this.#held = {
-      ...{ offered: this.#offered, isIncomplete },
-      ...{ servers: this.#serverNames(), announced: new Set() },
-    };
+  /** Holds the declared tools from the start of a run to the next compaction. */
+  follow(): void {
+    const { bonsai } = this.#options;
+    bonsai.on("before_agent_start", (_event, { sessionManager }) => {
+      const [first] = sessionManager.buildContextEntries();
+      this.#hold(first?.type === "compaction" ? first.id : undefined);
+    });
+    bonsai.on("session_compact", ({ compactionEntry }) => this.#hold(compactionEntry.id));
+    bonsai.on("turn_end", () => {
+      this.#sent.add(this.#held?.compactionId);
+      this.#heldBefore = undefined;
+    });
+    bonsai.on("model_select", () => this.update());
+  }
+
+  /** @param compactionId the compaction in the model's view: a new one allows other tools */
+  #hold(compactionId: string | undefined): void {
+    if (this.#held !== undefined && this.#held.compactionId === compactionId) return;
+    const held = this.#heldBefore ?? this.#held;
+    const isKnown = held !== undefined && this.#sent.has(compactionId);
+    this.#heldBefore = isKnown ? undefined : held;
+    this.#held = isKnown ? held : this.#currentTools(compactionId);
     this.update();
   }
 
-  /** Declares the current tools: a session begins, or a compaction has replaced the messages. */
+  #currentTools(compactionId: string | undefined): HeldTools {
+    const isIncomplete = this.#options.servers.all.some(
+      ({ state }) => state !== "ready" && state !== "disabled",
+    );
+    const servers = this.#serverNames();
+    return { compactionId, offered: this.#offered, isIncomplete, servers, announced: new Set() };
+  }
+
+  /** Declares the current tools: a session begins, or the user wants other servers now. */
   release(): void {
     this.#held = undefined;
+    this.#heldBefore = undefined;
+    this.#sent.clear();
     this.update();
   }
 

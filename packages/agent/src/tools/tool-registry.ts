@@ -17,10 +17,13 @@ import { providerSchema } from "./provider-schema.ts";
 /**
  * The tools of an agent, and the names that the model may use.
  * Invariant: after removals in any order, the registry is as if only the remaining tools had been registered.
+ * Invariant: a name keeps its place in requests, also after its removal.
  */
 export class ToolRegistry {
   /** In the order of registration. The latest tool of a name counts. */
   #registered: readonly { name: string; tool: Tool }[] = [];
+  /** All names in the order of their first registration: a tool that comes back finds its place in the provider's cache. */
+  readonly #places = new Set<string>();
   readonly #excluded: ReadonlySet<string>;
   #active: readonly string[] | undefined;
 
@@ -37,6 +40,7 @@ export class ToolRegistry {
     const { name } = tool;
     checkName(name);
     readParameters(tool);
+    this.#places.add(name);
     const own = { name, tool };
     this.#registered = [...this.#registered, own];
     return () => {
@@ -89,9 +93,14 @@ export class ToolRegistry {
     return this.activeTools().map(declarationOf);
   }
 
-  /** The tools that count, by name. A name keeps the place of its first tool. */
+  /** The tools that count, by name. */
   #latest(): ReadonlyMap<string, Tool> {
-    return new Map(this.#registered.map(({ name, tool }) => [name, tool]));
+    const latest = new Map(this.#registered.map(({ name, tool }) => [name, tool]));
+    const placed = [...this.#places].flatMap((name) => {
+      const tool = latest.get(name);
+      return tool === undefined ? [] : [[name, tool] as const];
+    });
+    return new Map(placed);
   }
 }
 
