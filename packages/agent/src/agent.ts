@@ -16,7 +16,13 @@ import type { Session } from "@bonsai-agent/session";
 import type { CustomInput, RunResult, SessionStartReason, StreamingBehavior } from "./events.ts";
 import type { LifecycleEvents } from "./lifecycle.ts";
 import { messageOf } from "./notice.ts";
-import { type AgentOptions, type AgentParts, agentParts, type PromptOptions } from "./run/agent-parts.ts";
+import {
+  type AgentOptions,
+  type AgentParts,
+  agentParts,
+  onlyFirst,
+  type PromptOptions,
+} from "./run/agent-parts.ts";
 import { type AgentState, stateOf } from "./run/agent-state.ts";
 import { RunCompactions } from "./run/compactions.ts";
 import { KeepWarm } from "./run/keep-warm.ts";
@@ -39,11 +45,13 @@ export class Agent {
   readonly #promptRunner: PromptRunner;
   readonly #followers: readonly RunFollower[];
   readonly #onClose: AgentOptions["onClose"];
+  readonly #notifyBranchAsText: AgentParts["onNotice"];
   #closed: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
     this.#onClose = options.onClose;
     this.#parts = agentParts(options);
+    this.#notifyBranchAsText = onlyFirst(this.#parts.onNotice);
     this.#compaction = new RunCompactions(this.#parts);
     const keepWarm = options.isSubAgent ? [] : [new KeepWarm(this.#parts, () => this.isBusy)];
     this.#followers = [...(options.followers ?? []), ...keepWarm];
@@ -223,6 +231,12 @@ export class Agent {
     return {
       ...{ ...given, session, settings: settings.compaction, model: selection.model, lifecycle },
       summariser: useDigest ? digestSummariser() : summariser,
+      onProviderUnavailable: (reason: string) =>
+        this.#notifyBranchAsText({
+          level: "info",
+          code: "branch_summary_as_text",
+          message: `The provider did not summarise the branch, although compaction.summarizer.kind is provider. ${reason} Bonsai sent the branch as text instead. It shows this notice only once.`,
+        }),
     };
   }
 

@@ -271,3 +271,26 @@ test("the summary of a branch is written by the provider, without a block in the
   await run.say("On from the branch.");
   expect(firstSent(run.server).hasBlock).toBe(false);
 });
+
+test.each([
+  ["has no compaction of its own", "local", undefined, "compact"],
+  ["writes sealed summaries", "gpt", undefined, "are sealed, and a branch needs a readable one."],
+  ["refuses the request", "claude", "compaction_nothing_to_summarize", "compaction_nothing_to_summarize"],
+] as const)(
+  "a branch is summarised as text, with one notice, if the provider %s",
+  async (_title, name, code, reason) => {
+    const run = await servedAgent({
+      refuse: ({ body }) => (JSON.stringify(body).includes('"summarize"') ? code : undefined),
+    });
+    await run.agent.setModel(run.models[name]);
+    await run.say("Begin.");
+    for (let branch = 0; branch < 2; branch += 1) {
+      const { leafId } = run.session;
+      await run.say("Explain it.");
+      const { summaryEntry } = await run.agent.navigate(leafId!, { summarise: true });
+      expect(summaryEntry?.summary).toContain("as it stands");
+    }
+    const notices = run.notices.filter((notice) => notice.code === "branch_summary_as_text");
+    expect(notices.map(({ message }) => message)).toEqual([expect.stringContaining(reason)]);
+  },
+);

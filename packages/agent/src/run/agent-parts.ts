@@ -180,7 +180,7 @@ function reviewWithoutUi(onNotice: AgentParts["onNotice"]): ReviewCompaction {
 }
 
 /** Passes on the first notice only. */
-function onlyFirst(onNotice: AgentParts["onNotice"]): AgentParts["onNotice"] {
+export function onlyFirst(onNotice: AgentParts["onNotice"]): AgentParts["onNotice"] {
   let isNotified = false;
   return (notice) => {
     if (!isNotified) onNotice(notice);

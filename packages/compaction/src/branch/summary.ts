@@ -42,6 +42,11 @@ export interface BranchSummaryOptions
   > {
   /** True if `focus` replaces the instructions. Default: false. */
   replaceInstructions?: boolean | undefined;
+  /**
+   * Called with the reason, in a sentence, if `compaction.summarizer.kind` is `provider` and the provider cannot write this
+   * summary. The model then summarises the branch as text.
+   */
+  onProviderUnavailable?: ((reason: string) => void) | undefined;
 }
 
 /** The entries of one path below its common ancestor with another path. */
@@ -102,6 +107,7 @@ export async function branchSummaryOrCancel(
       summariser: askedSummariser(options) ?? builtInDigest,
       focus: asked.customInstructions ?? options.focus,
       replaceInstructions: asked.replaceInstructions ?? options.replaceInstructions,
+      onProviderUnavailable: options.onProviderUnavailable,
       signal,
     });
     return signal.aborted ? "cancelled" : { ...decided, summary };
@@ -168,8 +174,9 @@ async function summariseBranch(
     summariser,
     focus,
     replaceInstructions,
+    onProviderUnavailable = () => {},
     signal,
-  }: Pick<BranchSummaryOptions, "focus" | "replaceInstructions"> & {
+  }: Pick<BranchSummaryOptions, "focus" | "replaceInstructions" | "onProviderUnavailable"> & {
     summariser: Summariser;
     signal: AbortSignal;
   },
@@ -194,7 +201,8 @@ async function summariseBranch(
     };
     const messages = items.map(originalMessage);
     const prose =
-      (await providerBranchProse(job, messages)) ?? (await summariseSpan(job, { kind: "branch", messages }));
+      (await providerBranchProse(job, messages, onProviderUnavailable)) ??
+      (await summariseSpan(job, { kind: "branch", messages }));
     return {
       ...layBranchSummary(prose, input, summariser.isExtract),
       ...(cost.usage && { usage: cost.usage }),

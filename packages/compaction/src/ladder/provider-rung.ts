@@ -47,15 +47,22 @@ function providerProse(text: string, tags: readonly string[] = []): string {
 
 /**
  * The provider's summary of a branch, as prose: its items must be first in a conversation, and a branch is not. Undefined if
- * the provider is not asked, or failed.
+ * the settings ask for another kind, or the provider cannot write it.
+ * @param onUnavailable called with the reason, in a sentence, if the provider cannot write it
  */
 export async function providerBranchProse(
   job: SummaryJob,
   messages: readonly Message[],
+  onUnavailable: (reason: string) => void,
 ): Promise<string | undefined> {
-  const { provider } = job.summariser;
-  if (job.kind !== "provider" || provider === undefined) return undefined;
-  if (provider.unavailable !== undefined || provider.isSealed) return undefined;
+  const { provider, name, isExtract } = job.summariser;
+  // The digest needs no provider.
+  if (job.kind !== "provider" || isExtract) return undefined;
+  if (provider === undefined || provider.unavailable !== undefined || provider.isSealed) {
+    const sealed = `The summaries of ${name} are sealed, and a branch needs a readable one.`;
+    onUnavailable(provider ? (provider.unavailable ?? sealed) : `${name} has no provider that compacts.`);
+    return undefined;
+  }
   const instructions = providerInstructions({ ...job, kind: "branch" });
   try {
     const { text, usage } = await provider.compact({
@@ -69,6 +76,7 @@ export async function providerBranchProse(
   } catch (error) {
     job.cost.addRequest(undefined);
     if (!(error instanceof SummaryFailure) || job.signal.aborted) throw error;
+    onUnavailable(error.message);
     return undefined;
   }
 }
