@@ -16,8 +16,7 @@ import { providerSchema } from "./provider-schema.ts";
 
 /**
  * The tools of an agent, and the names that the model may use.
- * Invariant: after removals in any order, the registry is as if only the remaining tools had been registered.
- * Invariant: a name keeps its place in requests, also after its removal.
+ * Invariant: after removals in any order, the registry has the remaining tools, in the order of their first registration.
  */
 export class ToolRegistry {
   /** In the order of registration. The latest tool of a name counts. */
