@@ -83,12 +83,17 @@ class Listener {
   async #listen(): Promise<pg.PoolClient> {
     const connection = await connect(this.#pool);
     connection.on("error", () => {
-      this.#connection = undefined;
+      if (connection === this.#connection) this.close();
     });
     connection.on("notification", ({ payload }) => {
       if (payload === this.#id) this.#bell.ring();
     });
-    await query(connection, "listen bonsai");
+    try {
+      await query(connection, "listen bonsai");
+    } catch (error) {
+      connection.release(true);
+      throw error;
+    }
     return connection;
   }
 }
