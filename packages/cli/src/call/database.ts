@@ -25,11 +25,15 @@ export interface OpenDatabase {
 
 const FROM_ENVIRONMENT = "env:";
 
-/** The URL of `--database`, of BONSAI_DATABASE or of the setting `sessions.store`; undefined for sessions in files. */
+/**
+ * The URL of `--database`, of BONSAI_DATABASE or of the setting `sessions.store`; undefined for sessions in files.
+ * @throws BonsaiError `wrong_usage`
+ */
 export function databaseUrl(call: Call): string | undefined {
   const { options, io } = call;
+  if (options.mode === "acp") return refuseForEditors(options.database);
   if (typeof options.database === "string") return options.database;
-  // The agents of a worker get their sessions from it.
+  // A worker opens the sessions of its agents itself.
   if (options.database === false) return undefined;
   const store = io.env.BONSAI_DATABASE || readCallSettings(call).sessions.store;
   if (store === "files") return undefined;
@@ -41,6 +45,12 @@ export function databaseUrl(call: Call): string | undefined {
     `The setting sessions.store needs the environment variable ${name}, which is not set.`,
     `Set ${name} to the URL of the database, or pass --database URL.`,
   );
+}
+
+/** Editors list, open and delete sessions in files. */
+function refuseForEditors(url: unknown): undefined {
+  if (typeof url !== "string") return undefined;
+  throw wrongUsage("--mode acp keeps its sessions in files.", "Remove --database.");
 }
 
 /** Opens the database of a call. The driver is loaded only here. @throws BonsaiError `wrong_usage`, `database_url_invalid` */

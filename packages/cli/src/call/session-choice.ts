@@ -140,7 +140,7 @@ export function latestSession(call: Call): string {
   throw nothingToContinue(cwd);
 }
 
-function nothingToContinue(cwd: string): BonsaiError {
+export function nothingToContinue(cwd: string): BonsaiError {
   return new BonsaiError({
     code: "nothing_to_continue",
     message: `Found no session for ${resolve(cwd)}.`,

@@ -12,6 +12,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
 import { NewFile } from "@bonsai-agent/session/host";
+import { databaseUrl } from "./database.ts";
 import type { Invocation } from "./invocation.ts";
 import { type Notice, withReadingProgress } from "./output.ts";
 import { absolutePath } from "./paths.ts";
@@ -30,7 +31,19 @@ export function openSessionFile(
 }
 
 export function sessionFile(invocation: Invocation): string {
-  return sessionPath(invocation.args[0]!, invocation);
+  const name = invocation.args[0]!;
+  try {
+    return sessionPath(name, invocation);
+  } catch (error) {
+    if (!BonsaiError.is(error) || error.code !== "session_not_found" || databaseUrl(invocation) === undefined)
+      throw error;
+    throw new BonsaiError({
+      code: "session_not_found",
+      message: error.message,
+      hint: `This command reads files. \`bonsai session pull ${name}\` copies a shared session into a file.`,
+      cause: error,
+    });
+  }
 }
 
 /** The folder of sessions: Bonsai's own, or that of `--session-dir`. */

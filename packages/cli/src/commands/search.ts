@@ -4,6 +4,7 @@ import { ExpressionWorker } from "@bonsai-agent/agent/host";
 import { BonsaiError, SecretFilter } from "@bonsai-agent/messages";
 import { bonsaiHome, openSession, type Session } from "@bonsai-agent/session";
 import { type SearchFindings, type SessionHit, SessionSearch } from "@bonsai-agent/session/search";
+import { databaseUrl, withDatabase } from "../call/database.ts";
 import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
@@ -37,6 +38,7 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   const { options, output, io } = invocation;
   const name = options.in;
   if (typeof name !== "string") rejectFile(invocation);
+  if (name === undefined && databaseUrl(invocation) !== undefined) return searchDatabase(invocation);
   const session = typeof name === "string" ? namedSession(name, invocation) : undefined;
   const secrets = printedSecrets(invocation, session);
   const found = await io.interruptible((signal) =>
@@ -62,6 +64,43 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
     },
   );
   return undefined;
+}
+
+/** Searches the shared sessions. Their texts are stored without secrets. */
+async function searchDatabase(invocation: Invocation): Promise<undefined> {
+  const { options, output, io, args } = invocation;
+  const query = args.join(" ");
+  if (options.regex === true)
+    throw wrongUsage(
+      "--regex does not search a database.",
+      "Remove --regex, or search one session file with --in.",
+    );
+  const hits = await withDatabase(invocation, ({ sessions }) =>
+    sessions.search(query, {
+      ...(typeof options.cwd === "string" && { cwd: resolve(io.cwd, options.cwd) }),
+      ...(typeof options.limit === "number" && { limit: options.limit }),
+    }),
+  );
+  const shown = printedSecrets(invocation).value(hits);
+  output.result(shown, () => {
+    if (shown.length === 0) return [["No matches for ", JSON.stringify(query), " in the database."]];
+    const rows = shown.map(({ sessionId, entryId, timeMs, role, type, excerpt }) => {
+      const kind = kindWord(role ?? type);
+      return [
+        [span(sessionId.slice(0, 8), "cyan")],
+        [span(entryId, "gray")],
+        [timeMs === undefined ? "" : span(age(timeMs, io.now()), "gray")],
+        [span(kind, kindStyle(kind))],
+        [oneLine(excerpt)],
+      ];
+    });
+    const columns = [{}, {}, {}, {}, { flexible: true }];
+    return [
+      ...table(rows, { columns, width: output.width }),
+      [],
+      [span(counted(shown.length, "hit"), "bold")],
+    ];
+  });
 }
 
 /** A hit of a search in one session, as JSON. */

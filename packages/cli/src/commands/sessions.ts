@@ -49,10 +49,18 @@ async function listShared(invocation: Invocation): Promise<undefined> {
     [session.owner ?? ""],
     [oneLine(session.name ?? session.firstWords ?? "") || span("(empty)", "gray")],
   ]);
-  output.result(shown, () =>
-    table(rows, { columns: [{}, {}, {}, {}, { flexible: true }], width: output.width }),
-  );
+  output.result(shown, () => sharedView(rows, output.width));
   return undefined;
+}
+
+function* sharedView(rows: readonly Line[][], width: number): Generator<Line> {
+  if (rows.length === 0) {
+    yield* paragraph("The database has no such sessions. Start one with `bonsai --database URL`.", width);
+    return;
+  }
+  yield* table(rows, { columns: [{}, {}, {}, {}, { flexible: true }], width });
+  yield [];
+  yield [span(counted(rows.length, "session"), "bold")];
 }
 
 /** One row of `bonsai session list --json`, latest activity first. */

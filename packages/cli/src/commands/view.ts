@@ -11,7 +11,7 @@ import { wrongUsage } from "../call/failure.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
 import { withProgress } from "../call/output.ts";
 import { filePageSource, pageOptions } from "../call/page-source.ts";
-import { latestSession } from "../call/session-choice.ts";
+import { isPath, latestSession, nothingToContinue } from "../call/session-choice.ts";
 import {
   exportFormat,
   openNamedSession,
@@ -31,11 +31,14 @@ const MAX_PORT = 65_535;
 
 /** Serves a session's page until it is closed, or Ctrl-C ends it. */
 export async function view(invocation: Invocation): Promise<ExitCode> {
-  const { io, output, options } = invocation;
-  if (databaseUrl(invocation) !== undefined && options.shared !== false) return viewShared(invocation);
-  const named =
-    invocation.args[0] === undefined ? { ...invocation, args: [latestSession(invocation)] } : invocation;
-  const source = await sourceOf(named);
+  const [name] = invocation.args;
+  const isFile = name !== undefined && isPath.test(name);
+  if (!isFile && databaseUrl(invocation) !== undefined) return viewShared(invocation);
+  const named = name === undefined ? { ...invocation, args: [latestSession(invocation)] } : invocation;
+  return showPage(invocation, await sourceOf(named));
+}
+
+async function showPage({ io, output, options }: Invocation, source: PageSource): Promise<ExitCode> {
   const { openPrivately } = await import("@bonsai-agent/extension/login");
   return io.interruptible(async (signal) => {
     const page = await serve(source, portOf(options.port));
@@ -51,26 +54,29 @@ export async function view(invocation: Invocation): Promise<ExitCode> {
   });
 }
 
-/** Serves a shared session: a copy in a temporary file, which follows the database. */
+/** Serves the page of a shared session: its copy in a temporary file gets the new entries of the database. */
 function viewShared(invocation: Invocation): Promise<ExitCode> {
   return withDatabase(invocation, async ({ sessions }) => {
+    const { io, output } = invocation;
     const [name] = invocation.args;
-    const id = name === undefined ? (await sessions.list({ limit: 1 }))[0]?.id : await sessions.find(name);
-    if (id === undefined)
-      throw wrongUsage("The database has no session.", "Start one with `bonsai --database URL`.");
+    const id =
+      name === undefined
+        ? (await sessions.list({ cwd: io.cwd, limit: 1 }))[0]?.id
+        : await sessions.find(name);
+    if (id === undefined) throw nothingToContinue(io.cwd);
     const folder = mkdtempSync(join(tmpdir(), "bonsai-view-"));
     const stop = new AbortController();
     try {
       const file = join(folder, "session.jsonl");
       await sessions.pull(id, file);
-      const following = follow(sessions.watch(id, { from: statSync(file).size, signal: stop.signal }), file);
-      following.catch(({ message }) =>
-        invocation.output.notify({
+      const added = sessions.watch(id, { from: statSync(file).size, signal: stop.signal });
+      follow(added, file).catch(({ message }) =>
+        output.notify({
           code: "view_stopped",
-          message: `The page no longer follows the database: ${message}`,
+          message: `The page shows no new entries any more: ${message} Run the command again.`,
         }),
       );
-      return await view({ ...invocation, args: [file], options: { ...invocation.options, shared: false } });
+      return await showPage(invocation, filePageSource(file, await namedPageOptions(invocation)));
     } finally {
       stop.abort();
       rmSync(folder, { recursive: true, force: true });
@@ -103,7 +109,7 @@ async function sourceOf(invocation: Invocation): Promise<PageSource> {
   const file = sessionFile(invocation);
   if (imported === undefined) return filePageSource(file, await namedPageOptions(invocation));
   const options = await namedPageOptions(invocation, imported.report.program);
-  // It is another agent's, who may be at work: a session is made of it anew.
+  // The other agent may still write to it, so each look imports it again.
   return filePageSource(file, options, () => inMemory(importTranscript({ path: file })));
 }
 

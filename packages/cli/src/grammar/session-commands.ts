@@ -225,6 +225,7 @@ export const sessionCommands: readonly CommandGrammar[] = [
       { flags: "--regex", description: "read the query as a regular expression; hits in file order" },
       { flags: "--cwd <folder>", description: "only sessions of this working folder", conflicts: ["in"] },
       { flags: "-n, --limit <count>", description: "print at most COUNT hits; default 50", kind: "count" },
+      { ...database, description: "search the sessions of this PostgreSQL database" },
       ...redaction(),
     ],
     examples: [
