@@ -30,8 +30,8 @@ interface ReplayedSummariserOptions {
 const TURNS = 3;
 
 /**
- * Stands for a model on the recorded clock: the digest writes its summaries, and an answer is ready when the clock reaches
- * its time or when the replay waits for it.
+ * Replaces the model on the recorded clock. The digest writes the summaries. An answer is ready when the clock reaches its
+ * time, or when the replay waits for it.
  */
 export class ReplayedSummariser {
   readonly summariser: Summariser;

@@ -15,7 +15,7 @@ const WINDOW = 60_000;
 const MINUTE = 60_000;
 const SMALL = "pi+keepRecentTokens=6000";
 
-/** A day of so many turns, each with a call and its result; a request each half minute. */
+/** A day of turns, each with a call and its result, and a request every 30 seconds. */
 function day(turns: number, resultChars = 4_000): Message[] {
   const usage = emptyUsage();
   const answer = {
@@ -63,7 +63,7 @@ const played = (policy: string, messages = day(60), windowTokens = WINDOW) =>
   });
 const compactionsOf = ({ compactions }: Awaited<ReturnType<typeof played>>) => compactions.threshold ?? 0;
 
-test("every recorded answer is a request; without need of a compaction, its context only grows", async () => {
+test("replays each recorded answer as a request, in a context that grows until a compaction", async () => {
   const { requests, context, compactions, waitedMs, usd } = await played("bonsai", day(8));
   expect(requests).toBe(16);
   expect(context).toEqual([...context].sort((a, b) => a - b));
@@ -71,7 +71,7 @@ test("every recorded answer is a request; without need of a compaction, its cont
   expect(usd).toBeGreaterThan(0);
 });
 
-test("a summary that was made ahead is not waited for", async () => {
+test("a background summary saves the user's waiting time", async () => {
   const off = "bonsai+mask.enabled=false";
   const [ahead, waiting] = [await played(off), await played(`${off}+background=false`)];
   expect(compactionsOf(waiting)).toBeGreaterThan(0);
@@ -80,7 +80,7 @@ test("a summary that was made ahead is not waited for", async () => {
   expect(compactionsOf(ahead)).toBeGreaterThan(0);
 });
 
-test("in a small window, what is made ahead comes about as seldom as what is waited for", async () => {
+test("in a small window, background compactions are about as rare as foreground ones", async () => {
   const settings = (background: boolean) =>
     policyNamed(`bonsai+mask.enabled=false+background=${background}`).settings;
   const small = { recording: recorded(day(50)), prices, windowTokens: 20_000, summaryMs: 1 };
@@ -92,7 +92,7 @@ test("in a small window, what is made ahead comes about as seldom as what is wai
   expect(compactionsOf(ahead)).toBeLessThan(compactionsOf(waiting) * 1.4);
 });
 
-test("files that are read again once their result has left the view are counted", async () => {
+test("counts repeated reads of files whose result has left the view", async () => {
   const [kept, lost] = [await played("bonsai", day(8)), await played(`${SMALL}+24k`)];
   expect(kept.readAgain).toBe(0);
   expect(lost.readAgain).toBeGreaterThan(0);
@@ -136,7 +136,7 @@ async function usdWithoutLosses({ tokens, summaries, lossesUsd }: Awaited<Return
   );
 }
 
-test("a fetch of lost content costs the request before it, its call and its result", () => {
+test("a fetch of lost content costs the previous request, its call and its result", () => {
   const bill = new Bill({
     prices,
     cacheRules: usualCacheRules,
@@ -152,7 +152,7 @@ test("a fetch of lost content costs the request before it, its call and its resu
   expect(bill.lossesUsd).toBeCloseTo(usd, 9);
 });
 
-test("a recording without a recorded window has that of its largest request before a compaction", () => {
+test("takes an unrecorded window from the largest request before a compaction", () => {
   const { session } = history("U:10 A:5@150000 | U:10 A:5@250");
   expect(recordingOf(session).windowTokens).toBeUndefined();
   const [first] = session.entries();
@@ -160,7 +160,7 @@ test("a recording without a recorded window has that of its largest request befo
   expect(recordingOf(session).windowTokens).toBeGreaterThan(150_000);
 });
 
-test("equal policies share a row, the headline compares with the first, and a window out of reach is named", async () => {
+test("equal policies share a row, the headline compares with the first policy, and a note names a window out of reach", async () => {
   const recording = recorded(day(40));
   const model = { recording, prices, cacheRules: usualCacheRules };
   const policies = ["pi", "opencode", `${SMALL}+24k`].map(policyNamed);
@@ -186,7 +186,7 @@ test("equal policies share a row, the headline compares with the first, and a wi
   expect(runNotes(filled)).toEqual([]);
 });
 
-test("a session of our own, played again by its own policy, sends what it sent, within a twentieth", async () => {
+test("replaying a session under its own policy sends the same tokens, within 5 percent", async () => {
   const settings = compactionSettings({ background: false, mask: { enabled: false } });
   const session = createSession({ cwd: "/project" });
   const bill = new Bill({
@@ -226,7 +226,7 @@ test("a session of our own, played again by its own policy, sends what it sent, 
   expect(Math.abs(replayed / sentTokens - 1)).toBeLessThan(0.05);
 });
 
-test("a clock that stands still, runs away or goes back changes little of what a policy costs", async () => {
+test("a clock that stops, jumps or runs backwards hardly changes the cost of a policy", async () => {
   const messages = day(80);
   const policy = `${SMALL}+30k+background=true`;
   const usual = await played(policy, messages, 200_000);
@@ -246,7 +246,7 @@ test("a clock that stands still, runs away or goes back changes little of what a
   }
 });
 
-test("sites, windows and refusals are those of the policy and of the provider", async () => {
+test("follows the policy's sites and the provider's window and refusals", async () => {
   const afterAnswers = await played(`${SMALL}+policy.sites=["afterAnswer"]`);
   expect(compactionsOf(afterAnswers)).toBeGreaterThan(0);
   // The next prompt comes half a minute after an answer, and a summary is there by then.
@@ -258,7 +258,7 @@ test("sites, windows and refusals are those of the policy and of the provider", 
   expect([never.tooLarge, (await played("pi", day(4), 1_000)).tooLarge > 0]).toEqual([0, true]);
 });
 
-test("a smaller working size costs less, and more compactions, in the order of the sizes, and stays below it", async () => {
+test("smaller working sizes cost less money and more compactions, and limit the context", async () => {
   const sizes = [32, 48, 80, 160];
   const replays = await Promise.all(sizes.map((size) => played(`pi+${size}k`, day(100), 200_000)));
   const inOrder = (values: readonly number[]) => [...values].sort((a, b) => a - b);
@@ -271,7 +271,7 @@ test("a smaller working size costs less, and more compactions, in the order of t
   expect(Math.max(...replays[1]!.context)).toBeLessThan(53_000);
 });
 
-test("a session's branch summaries, notes and window belong to its recording; what failed or was taken out does not", () => {
+test("a recording has the session's branch summaries and window, but no removed messages and no compactions", () => {
   const { session } = history("U:10 A(t1=read:a.ts):5@100 T1:40 A:5@200 | U:10 A:5@250");
   const [first] = session.entries();
   session.append({ type: "branch_summary", summary: "Another way was tried.", fromId: first!.id } as never);
@@ -301,7 +301,7 @@ test("a session's branch summaries, notes and window belong to its recording; wh
   expect(recording.recorded.cost.cost()).toMatchObject({ usd: 0.25 });
 });
 
-test("prefixes that a provider forgot before its time are counted, and those that changed or were old are not", () => {
+test("counts prefixes that a provider dropped too early, but no changed or expired ones", () => {
   const answer = (minutes: number, cacheRead: number, input: number) =>
     ({
       ...day(1)[1],
@@ -321,7 +321,7 @@ test("prefixes that a provider forgot before its time are counted, and those tha
   expect(missed.usd).toBeCloseTo((11_000 * (3.75 - 0.3)) / 1e6, 9);
 });
 
-test("a provider's cache keeps a prefix while it is the same, for its time, and from its least size on", () => {
+test("the cache keeps an unchanged prefix of the minimum size for its lifetime", () => {
   const bill = new Bill({
     prices,
     cacheRules: usualCacheRules,
@@ -338,7 +338,7 @@ test("a provider's cache keeps a prefix while it is the same, for its time, and 
   expect(bill.request([third!], second!, 8 * MINUTE).cacheRead).toBe(0);
 });
 
-test("a file's settings are a policy; what is none is refused with its key", () => {
+test("reads a policy from a file's settings, and names an invalid key", () => {
   expect(policyOf("mine.json", { economy: 48_000 }).settings.economy).toBe(48_000);
   expect(policyOf("mine.json", { model: "a/b", compaction: { preset: "pi" } }).settings.preset).toBe("pi");
   expect(() => policyOf("mine.json", ["pi"])).toThrow(expect.objectContaining({ code: "policy_invalid" }));
@@ -347,7 +347,7 @@ test("a file's settings are a policy; what is none is refused with its key", () 
   );
 });
 
-test("policies are presets with changes; what is none of them is refused", () => {
+test("reads a policy from a preset with changes, and refuses other names", () => {
   expect(policyNamed("pi+64k").settings).toMatchObject({ preset: "pi", economy: 64_000 });
   expect(policyNamed("bonsai+auto+mask.enabled=false").settings).toMatchObject({
     economy: "auto",

@@ -70,7 +70,7 @@ export const compactionCommands: readonly CommandGrammar[] = [
       { flags: "--all", description: "replay all sessions of this folder" },
       {
         flags: "--window <tokens>",
-        description: "the model's context window; default: the recorded model's",
+        description: "the context window; default: the recorded one, or that of --model",
         kind: "tokens",
       },
       {
