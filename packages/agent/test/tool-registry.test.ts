@@ -25,7 +25,7 @@ test("after removals in any order, the registry has the remaining tools, in the 
       const left = new ToolRegistry();
       for (const [index, { name, isKept }] of entries.entries())
         if (isKept) left.register(saying(name, String(index)));
-      const places = [...new Set(entries.map(({ name }) => name))];
+      const places: string[] = [...new Set(entries.map(({ name }) => name))];
       const placed = left.declarations().toSorted((a, b) => places.indexOf(a.name) - places.indexOf(b.name));
       expect(all.declarations()).toEqual(placed);
       expect(all.names).toEqual(placed.map(({ name }) => name));
