@@ -7,7 +7,7 @@ import type { AnsweredRequest } from "./summariser.ts";
 
 /** Share of the cache's lifetime after which the prefix is read again. Vendors count from the start of a request. */
 const READ_AFTER_SHARE = 0.9;
-/** The answer of a minimal request, in tokens. Some servers send a few before they notice the end. */
+/** Maximum answer of a minimal request, in tokens. Some servers send more than the one that Bonsai asks for. */
 const ANSWER_TOKENS = 16;
 const MILLION = 1_000_000;
 
@@ -24,7 +24,7 @@ export class KeepWarm implements RunFollower {
   #timer: NodeJS.Timeout | undefined;
   #abort = new AbortController();
   #sent: Promise<void> | undefined;
-  /** The pause that goes on: since the latest answer of a run. */
+  /** The current pause. It began with the latest answer of a run. */
   #pause = { sinceMs: 0, requests: 0, usd: 0 };
 
   constructor(parts: AgentParts, isBusy: () => boolean) {
@@ -36,7 +36,7 @@ export class KeepWarm implements RunFollower {
     this.#stop();
     const { settings, promptCache } = this.#parts;
     const latest = settings.cache.keepWarm.enabled ? promptCache.latest : undefined;
-    // The first prompt of a session is not worth it.
+    // A session with one prompt has a short prefix.
     if (!latest?.request.messages.some(({ role }) => role === "assistant")) return;
     this.#pause = { sinceMs: latest.atMs, requests: 0, usd: 0 };
     this.#wait(latest, latest.answer.timestamp);

@@ -10,7 +10,7 @@ interface PromptNotesOptions {
   session: Session;
   systemPrompt: SystemPromptInUse;
   instructions?: Pick<InstructionFiles, "renew" | "adopt" | "note"> | undefined;
-  /** Undefined if the model is not told. */
+  /** Undefined if the settings turn budget lines off. */
   budget: () => ContextBudget | undefined;
   /** True if the model can ask for a compaction. */
   canAsk: () => boolean;
@@ -61,7 +61,7 @@ export class PromptNotes {
     return [{ customType: MESSAGE_TYPES.instructions, content, display: false, details: { known } }];
   }
 
-  /** A line for each step, once in the model's view. */
+  /** The line of the highest reached step, unless the model's view has it. */
   #budgetLine(): CustomInput[] {
     const { session, budget: read, canAsk } = this.#options;
     const budget = read();
