@@ -53,7 +53,7 @@ export async function runSession(firstFrame: FirstFrame): Promise<() => void> {
 interface Mode {
   context: InteractiveContext;
   /** The parts that come when the session is open. */
-  opened: { host?: AgentHost; search?: SearchThread; review?: ReviewCompaction };
+  opened: { host?: AgentHost; search?: SearchThread; review?: ReviewCompaction; isUnstored?: boolean };
   ui: ReturnType<typeof extensionUi>;
   queue: PromptQueue;
   completion: PromptCompletion;
@@ -162,7 +162,7 @@ async function openSession(mode: Mode, quitAgainSignal: AbortSignal): Promise<vo
       if (call.words.length === 0) welcome(context, started.promise);
       await untilQuit(mode, reading, started.resolve);
     } finally {
-      await closeHost(context, quitAgainSignal);
+      opened.isUnstored = await closeHost(context, quitAgainSignal);
     }
   } finally {
     opened.search.close();
@@ -170,20 +170,20 @@ async function openSession(mode: Mode, quitAgainSignal: AbortSignal): Promise<vo
   }
 }
 
-/** Stores a shared session. If the database does not answer, the user can quit without it. */
-async function closeHost({ host, status, call }: InteractiveContext, quitAgainSignal: AbortSignal) {
-  const { id } = host.agent.session;
+/** Stores a shared session. If the database does not answer, the user can quit without it. @returns true after that */
+async function closeHost(
+  { host, status }: InteractiveContext,
+  quitAgainSignal: AbortSignal,
+): Promise<boolean> {
   const key = keys.label("quit");
   const closing = raceAbort(host.close(), quitAgainSignal);
   try {
     await status.during(`Storing the session in the database. Press ${key} to quit without it.`, closing);
   } catch (error) {
     if (!quitAgainSignal.aborted) throw error;
-    call.output.notify({
-      code: "session_unstored",
-      message: `The database lacks the latest entries. \`bonsai -r ${id}\` on this machine stores them.`,
-    });
+    return true;
   }
+  return false;
 }
 
 function openApp({ context, opened, ui }: Mode): Promise<AppContext> {
@@ -247,10 +247,15 @@ async function untilQuit(mode: Mode, reading: Promise<void>, onStarted: () => vo
   await host.stop();
 }
 
-function printHowToContinue({ context: { call }, opened: { host } }: Mode): void {
+function printHowToContinue({ context: { call }, opened: { host, isUnstored } }: Mode): void {
   const session = host?.agent.session;
   if (session?.file === undefined || session.leafId === null) return;
   const command = resumeCommand({ id: session.id, file: session.file }, call.io);
+  if (isUnstored === true)
+    call.output.notify({
+      code: "session_unstored",
+      message: `The database lacks the latest entries. \`${command}\` on this machine stores them.`,
+    });
   call.output.note(["Continue with ", span(command, "cyan")]);
 }
 
