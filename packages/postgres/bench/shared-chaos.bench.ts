@@ -14,6 +14,7 @@ const ROWS: Record<string, (report: ChaosReport) => string | number> = {
   "jobs ended / jobs": ({ done, jobs }) => `${done} / ${jobs}`,
   "processes killed": ({ kills }) => kills,
   "processes paused past their lease": ({ pauses }) => pauses,
+  "sessions taken from them": ({ takeovers }) => takeovers,
   "server restarts": ({ restarts }) => restarts,
   "connections cut during a commit": ({ cuts }) => cuts,
   "acknowledged entries": ({ acknowledged }) => acknowledged,

@@ -15,7 +15,9 @@ const HOSTS = [
   { workers: 2, clockMs: 0 },
 ];
 const CUTS_OF_ROUND = 10;
-const DRAIN_MS = 20_000;
+/** After 10 seconds without a sign of life, other workers get the jobs of a stopped process. */
+const MAX_PAUSE_MS = 30_000;
+const DRAIN_MS = 40_000;
 const program = fileURLToPath(new URL("fixtures/chaos-worker.ts", import.meta.url));
 
 export interface ChaosOptions {
@@ -38,6 +40,8 @@ export interface ChaosReport {
   done: number;
   kills: number;
   pauses: number;
+  /** Sessions that other workers took from a paused process. */
+  takeovers: number;
   restarts: number;
   cuts: number;
   /** Sessions that a killed process worked on. */
@@ -83,7 +87,7 @@ class ChaosRun {
   readonly #jobs: SessionJobs;
   readonly #processes: ChildProcess[] = [];
   readonly #sessionIds: string[] = [];
-  readonly #counts = { jobs: 0, kills: 0, pauses: 0, restarts: 0 };
+  readonly #counts = { jobs: 0, kills: 0, pauses: 0, takeovers: 0, restarts: 0 };
 
   constructor(options: ChaosOptions, folder: string, proxy: CuttingProxy) {
     this.#options = options;
@@ -149,14 +153,13 @@ class ChaosRun {
     return child;
   }
 
-  /** Kills two processes and stops one past its lease. @returns the processes of the next round, in another order */
+  /** Kills two processes and stops one until others do its work. @returns the processes of the next round, in another order */
   async #round([first, second, third]: ChildProcess[]): Promise<ChildProcess[]> {
     const { database, leaseMs } = this.#options;
     await this.#kill(first!);
     const fourth = this.#start(0);
     await pause(500);
-    second!.kill("SIGSTOP");
-    this.#counts.pauses += 1;
+    const held = await this.#pauseAtWork(second!);
     this.#proxy.cuts = CUTS_OF_ROUND;
     await pause(1_000);
     await database.server.restart();
@@ -165,6 +168,9 @@ class ChaosRun {
     await this.#kill(third!);
     const fifth = this.#start(2);
     await this.#work(2 * leaseMs);
+    const untilMs = performance.now() + MAX_PAUSE_MS;
+    while (performance.now() < untilMs && (await this.#heldBy(second!)) > 0) await this.#work(500);
+    this.#counts.takeovers += held - (await this.#heldBy(second!));
     second!.kill("SIGCONT");
     return [second!, fourth, fifth];
   }
@@ -172,8 +178,31 @@ class ChaosRun {
   async #kill(child: ChildProcess): Promise<void> {
     child.kill("SIGKILL");
     this.#counts.kills += 1;
-    const name = `host-${this.#processes.indexOf(child)}.%`;
-    await this.#options.database.pool.query(NOTE_DEATH, [name]);
+    await this.#options.database.pool.query(NOTE_DEATH, [this.#ownersIn(child)]);
+  }
+
+  /** Stops a process that works on sessions. @returns their number */
+  async #pauseAtWork(child: ChildProcess): Promise<number> {
+    for (const untilMs = performance.now() + MAX_PAUSE_MS; ; await pause(100)) {
+      child.kill("SIGSTOP");
+      const held = await this.#heldBy(child);
+      if (held > 0) this.#counts.pauses += 1;
+      if (held > 0 || performance.now() > untilMs) return held;
+      child.kill("SIGCONT");
+    }
+  }
+
+  /** Counts the sessions of a process. */
+  async #heldBy(child: ChildProcess): Promise<number> {
+    const { rows } = await this.#options.database.pool.query<{ held: number }>(
+      "select count(*)::int as held from bonsai.sessions where owner like $1",
+      [this.#ownersIn(child)],
+    );
+    return rows[0]!.held;
+  }
+
+  #ownersIn(child: ChildProcess): string {
+    return `host-${this.#processes.indexOf(child)}.%`;
   }
 
   /** Waits. A run of many rounds always has a waiting job for each session. */
