@@ -38,8 +38,8 @@ const ORDER: Order = {
   ],
   "packages/postgres/src": [
     ...["database.ts", "schema.ts", "segment.ts", "lines.ts", "refusals.ts", "lease.ts", "listing.ts"],
-    ...["working-copy.ts", "history-loader.ts", "history-worker.ts", "shipper.ts", "shared-store.ts"],
-    ...["watch.ts", "shared-sessions.ts", ["index.ts", "jobs.ts"]],
+    ...["working-copy.ts", "history-loader.ts", "history-worker.ts", "shipper.ts", "drafts.ts"],
+    ...["draft-work.ts", "shared-store.ts", "watch.ts", "shared-sessions.ts", ["index.ts", "jobs.ts"]],
   ],
   "packages/compaction/src": [
     ...["details.ts", "record", "summariser.ts", "settings.ts", "plan", "carry", "events.ts", "ladder"],

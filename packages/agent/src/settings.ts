@@ -116,6 +116,10 @@ const settingsObject = z.strictObject({
         description:
           'Where sessions are kept: "files", the URL of a PostgreSQL database, or "env:NAME" with it.',
       }),
+      summaries: z.enum(["here", "workers"]).default("here").meta({
+        description:
+          'Where summaries of shared sessions are made: "here", or by "workers" if one begins within 5 seconds.',
+      }),
     })
     .prefault({}),
   theme: z

@@ -13,11 +13,11 @@ function leaves({ properties, description = "" }: Node, path: string[] = []): [s
   return Object.entries(properties).flatMap(([key, inner]) => leaves(inner, [...path, key]));
 }
 
-test("has 49 settings, each with a description of one short sentence", () => {
+test("has 50 settings, each with a description of one short sentence", () => {
   const { $schema: _, ...properties } = z.toJSONSchema(agentSettingsSchema, { io: "input" })
     .properties as Record<string, Node>;
   const settings = leaves({ properties });
-  expect(settings).toHaveLength(49);
+  expect(settings).toHaveLength(50);
   for (const [, description] of settings) {
     expect(description).toMatch(/^[A-Z].*\.$/);
     expect(description.length).toBeLessThanOrEqual(110);

@@ -45,7 +45,7 @@ const json = async (...argv: string[]) => {
 test("a session is pushed, continued, listed and pulled", async () => {
   const { code, stderr } = await bonsai("jobs");
   expect([code, stderr]).toEqual([1, expect.stringContaining("bonsai database init")]);
-  expect(await json("database", "init")).toEqual({ from: 0, to: 1 });
+  expect(await json("database", "init")).toEqual({ from: 0, to: 2 });
   const file = join(folder, "local.jsonl");
   const local = createSession({ cwd: folder, file });
   local.append({ type: "message", message: { role: "user", content: "hello", timestamp: 1 } });
@@ -63,7 +63,7 @@ test("a session is pushed, continued, listed and pulled", async () => {
       .projection()
       .items.map(({ message }) => message.role),
   ).toEqual(["user", "user", "assistant"]);
-  expect(await json("database", "status")).toMatchObject({ sessions: 1, leased: 0, version: 1 });
+  expect(await json("database", "status")).toMatchObject({ sessions: 1, leased: 0, version: 2 });
 });
 
 test("a .bonsai file is imported into the database, byte for byte", async () => {

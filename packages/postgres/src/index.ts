@@ -1,4 +1,5 @@
 export { openPool } from "./database.ts";
+export { makeDrafts } from "./draft-work.ts";
 export type { ListOptions, SearchOptions, SharedHit, SharedSessionSummary } from "./listing.ts";
 export { type DatabaseStatus, databaseStatus, initDatabase } from "./schema.ts";
 export {

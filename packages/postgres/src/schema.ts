@@ -98,6 +98,25 @@ language sql as $$
   select count(*) from gone
 $$;
 `,
+  `
+-- Requests for summaries that any worker may make, and their answers, until the owner has stored the compaction.
+create table bonsai.drafts (
+  session_id text not null references bonsai.sessions on delete cascade,
+  request_hash text not null,
+  -- The host that asked last.
+  fence bigint not null,
+  asked_at timestamptz not null default clock_timestamp(),
+  tenant text not null default current_user,
+  model text not null,
+  request text not null,
+  -- Grows with each worker that takes it.
+  attempt integer not null default 0,
+  worker_until timestamptz,
+  answer text,
+  primary key (session_id, request_hash)
+);
+create index drafts_open on bonsai.drafts (asked_at) where answer is null;
+`,
 ];
 
 /** Locks the migration: hosts of one deployment may start at once. */

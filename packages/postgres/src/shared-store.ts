@@ -5,6 +5,7 @@ import type { CallLedger, CallState, LedgerCall, SessionStore } from "@bonsai-ag
 import { readFrom, writeNewFile } from "@bonsai-agent/session/host";
 import type pg from "pg";
 import { query } from "./database.ts";
+import { SessionDrafts } from "./drafts.ts";
 import { connectionOf, HistoryLoader } from "./history-loader.ts";
 import type { Lease } from "./lease.ts";
 import { storable, wholeLength } from "./lines.ts";
@@ -31,6 +32,7 @@ const TAIL_BYTES = 1 << 22;
 export class SharedStore implements SessionStore, CallLedger {
   readonly readOnly = undefined;
   readonly ledger: CallLedger = this;
+  readonly drafts: SessionDrafts;
   readonly #options: SharedStoreOptions;
   readonly #copy: WorkingCopy;
   readonly #shipper: Shipper;
@@ -41,6 +43,7 @@ export class SharedStore implements SessionStore, CallLedger {
     this.#options = options;
     this.#copy = copy;
     this.#shipper = new Shipper({ ...options, source: this });
+    this.drafts = new SessionDrafts(options, () => this.durable());
     options.lease.onLoss(() => this.#rescue());
   }
 
@@ -156,6 +159,7 @@ export class SharedStore implements SessionStore, CallLedger {
     const { lease } = this.#options;
     let isStored = false;
     try {
+      await this.drafts.close();
       await this.#shipper.finish();
       isStored = true;
     } finally {

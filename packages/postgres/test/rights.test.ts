@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { databaseStatus, openPool, sharedSessions } from "../src/index.ts";
+import { databaseStatus, openPool, sharedSessions, sharedStoreOf } from "../src/index.ts";
 import { sessionJobs } from "../src/jobs.ts";
 import { type TestDatabase, testDatabase, userMessage } from "./test-database.ts";
 
@@ -116,6 +116,15 @@ test("with the guide's roles and policies, a tenant sees and changes only its ow
   expect(await acme.sessions.search("zanzibar")).toHaveLength(1);
   expect(await other.sessions.list()).toEqual([]);
   expect(await other.sessions.search("zanzibar")).toEqual([]);
+  const drafted = await acme.sessions.open(session.id);
+  const request = { kind: "history", prompt: { system: "", user: "zanzibar" }, maxSummaryTokens: 1 } as const;
+  void sharedStoreOf(drafted)!.drafts.ask({ ...request, model: "a/b" }, new AbortController().signal);
+  const drafts = (pool: typeof acme.pool) =>
+    pool.query("select 1 from bonsai.drafts").then(({ rows }) => rows);
+  await expect.poll(() => drafts(acme.pool), { interval: 20 }).toHaveLength(1);
+  expect(await drafts(other.pool)).toEqual([]);
+  drafted.close();
+  await acme.sessions.settled();
   await expect(other.sessions.open(session.id)).rejects.toMatchObject({ code: "session_not_found" });
   await expect(other.sessions.delete(session.id)).rejects.toMatchObject({ code: "session_not_found" });
   await expect(other.sessions.create({ cwd: "/tenant", id: session.id })).rejects.toMatchObject({

@@ -5,6 +5,7 @@ import { createSession, openSession } from "@bonsai-agent/session";
 import { generateSession } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { databaseStatus, initDatabase, sharedStoreOf } from "../src/index.ts";
+import { testDrafts } from "./draft-cases.ts";
 import { type TestDatabase, testDatabase, userMessage } from "./test-database.ts";
 
 let database: TestDatabase;
@@ -17,8 +18,8 @@ const texts = (session: { entries(): readonly unknown[] }) =>
   session.entries().flatMap((entry) => (entry as { message?: { content?: string } }).message?.content ?? []);
 
 test("a second initialisation changes nothing", async () => {
-  expect(await initDatabase(database.pool)).toEqual({ from: 1, to: 1 });
-  expect(await databaseStatus(database.pool)).toMatchObject({ version: 1, wanted: 1 });
+  expect(await initDatabase(database.pool)).toEqual({ from: 2, to: 2 });
+  expect(await databaseStatus(database.pool)).toMatchObject({ version: 2, wanted: 2 });
 });
 
 test("a session continues on another host with every durable entry", async () => {
@@ -309,3 +310,5 @@ test("a generated session with branches, compactions and masks reads the same fr
   local.close();
   await host.settled();
 });
+
+testDrafts(() => database);

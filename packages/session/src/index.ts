@@ -49,8 +49,11 @@ export {
   type CallEffects,
   type CallLedger,
   type CallState,
+  type DraftAnswer,
+  type DraftRequest,
   type LedgerCall,
   MemoryStore,
   type SessionStore,
+  type SummaryDrafts,
 } from "./store/store.ts";
 export { answeringModel, UsageCounter } from "./usage-counter.ts";

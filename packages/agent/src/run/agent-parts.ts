@@ -112,6 +112,7 @@ export function agentParts(options: AgentOptions): AgentParts {
     budget: () => (parts.settings.compaction.showBudget ? parts.controller.budget() : undefined),
     canAsk: () => parts.settings.compaction.allowRequests && tools.get("context") !== undefined,
   });
+  const notifyNoWorker = onlyFirst(onNotice);
   const known = {
     ...{ session, models, settings, onNotice, now, events, abortGrace, handlerCalls, tools, selection },
     durableWork: new DurableWork(session, { durability: options.durability, onNotice }),
@@ -127,6 +128,10 @@ export function agentParts(options: AgentOptions): AgentParts {
           code: "summary_not_cached",
           message: `The summary did not continue the cached request, although compaction.summarizer.kind is cached. ${reason} Bonsai sent the conversation as text instead. It shows this notice only once.`,
         }),
+      workers: {
+        isWanted: () => parts.settings.sessions.summaries === "workers",
+        onNoWorker: () => notifyNoWorker({ level: "info", code: "summary_made_here", message: NO_WORKER }),
+      },
       onNotice: (notice) => onNotice(modelNotice(notice)),
     }),
     overheadTexts: overheadTexts(() => ({
@@ -137,6 +142,9 @@ export function agentParts(options: AgentOptions): AgentParts {
   const parts: AgentParts = Object.assign(known, { controller: compactionController(options, known) });
   return parts;
 }
+
+const NO_WORKER =
+  "No worker made the summary of this shared session, so this host asked the model itself. Start `bonsai worker` with a key for the model, or set sessions.summaries to here. Bonsai shows this notice only once.";
 
 /** @param parts its settings change during the work */
 function compactionController(
@@ -153,7 +161,9 @@ function compactionController(
     model: () => selection.model,
     // A sub-agent needs no notice: the setting is about the compactions of its parent.
     review: reviewCompaction ?? (isSubAgent ? undefined : reviewWithoutUi(onNotice)),
-    onBackground: ({ detail, lostRequests }) => {
+    onBackground: ({ state, detail, lostRequests }) => {
+      // Its cost is in the session now: a later request must not find the summary and count it again.
+      if (state === "discarded" || state === "failed") session.store.drafts?.clear();
       if (lostRequests === 0) return;
       notifyFirstLoss({
         level: "info",

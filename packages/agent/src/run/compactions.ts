@@ -180,6 +180,8 @@ export class RunCompactions {
     this.#cancel = cancel;
     try {
       const outcome = await compact(AbortSignal.any([signal, cancel.signal]));
+      // A skipped one can leave a background summary under way.
+      if (outcome.status !== "skipped") this.#parts.session.store.drafts?.clear();
       if (signal.aborted) return { outcome, stop: { status: "aborted" } };
       const isCancelled =
         outcome.status === "cancelled" && (cancel.signal.aborted || outcome.isDeclined === true);

@@ -23,6 +23,7 @@ import { isWithheld } from "@bonsai-agent/models/host";
 import type { Session } from "@bonsai-agent/session";
 import { providerCompaction } from "./provider-compaction.ts";
 import { completedAnswer, type TurnBase } from "./turn-request.ts";
+import { type WorkerChoice, workersFirst } from "./worker-summary.ts";
 
 /** Options of a model that summarises. */
 interface SummariserForOptions {
@@ -57,39 +58,47 @@ interface ModelSummariserOptions extends Pick<SummariserForOptions, "models" | "
   seen?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
   /** Called once with the reason, in a sentence, if the cached request should be continued and cannot. */
   onNotCached?: ((reason: string) => void) | undefined;
+  /** Lets workers make the summaries of a shared session. Default: this host makes them. */
+  workers?: WorkerChoice | undefined;
   now: () => number;
 }
 
 /** Returns the session's own model as summariser: it continues the cached prefix if that costs less. */
 export function modelSummariser(options: ModelSummariserOptions): Summariser {
-  const { models, selection, session, promptCache, turnBase, seen, onNotCached, onNotice, now } = options;
-  /** Models that called a tool or wrote no summary after their cached prefix. */
-  const modelsFailedWarm = new Set<string>();
-  let isNotCachedReported = false;
+  const { models, selection, session, turnBase, seen, onNotice, workers } = options;
   const model = () => selection.model;
+  const here = summariseHere(options);
   return summariserOf(
     model,
     providerCompaction({ models, model, base: turnBase, seen, onNotice }),
-    async (request) => {
-      const { model } = selection;
-      const asking = { models, model, request, cacheKey: session.id, onNotice };
-      const name = referenceOf(model);
-      const warm = promptCache.warmRequest({ session, model, atMs: now() });
-      const whyText = modelsFailedWarm.has(name) ? FAILED_WARM : reasonForText(warm, asking);
-      if (warm === undefined || whyText !== undefined) {
-        if (request.way === "cached" && whyText !== undefined && !isNotCachedReported) {
-          isNotCachedReported = true;
-          onNotCached?.(whyText);
-        }
-        return askAsText(asking);
-      }
-      const answer = await askFromPrefix(warm, asking);
-      if (isUsableSummary(answer)) return answer;
-      modelsFailedWarm.add(name);
-      const second = await askAsText(asking);
-      return { ...second, usage: addUsage(answer.usage, second.usage) };
-    },
+    workers === undefined ? here : workersFirst(here, { session, model, ...workers }),
   );
+}
+
+function summariseHere(options: ModelSummariserOptions): Summariser["summarise"] {
+  const { models, selection, session, promptCache, onNotCached, onNotice, now } = options;
+  /** Models that called a tool or wrote no summary after their cached prefix. */
+  const modelsFailedWarm = new Set<string>();
+  let isNotCachedReported = false;
+  return async (request) => {
+    const { model } = selection;
+    const asking = { models, model, request, cacheKey: session.id, onNotice };
+    const name = referenceOf(model);
+    const warm = promptCache.warmRequest({ session, model, atMs: now() });
+    const whyText = modelsFailedWarm.has(name) ? FAILED_WARM : reasonForText(warm, asking);
+    if (warm === undefined || whyText !== undefined) {
+      if (request.way === "cached" && whyText !== undefined && !isNotCachedReported) {
+        isNotCachedReported = true;
+        onNotCached?.(whyText);
+      }
+      return askAsText(asking);
+    }
+    const answer = await askFromPrefix(warm, asking);
+    if (isUsableSummary(answer)) return answer;
+    modelsFailedWarm.add(name);
+    const second = await askAsText(asking);
+    return { ...second, usage: addUsage(answer.usage, second.usage) };
+  };
 }
 
 /** Maximum output of a request. */

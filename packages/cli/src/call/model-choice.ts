@@ -168,8 +168,11 @@ function namedProvider({ catalogue }: ModelRegistry, reference: string) {
   );
 }
 
-/** Returns the session's model, or why it is unusable now. */
-async function usableModel(models: ModelRegistry, reference: string): Promise<CatalogueModel | string> {
+/** Finds a model by its name. Returns the reason if it is unusable now. */
+export async function usableModel(
+  models: ModelRegistry,
+  reference: string,
+): Promise<CatalogueModel | string> {
   try {
     const { model } = await findWanted(models, reference);
     const why = await whyUnusable(model, models);

@@ -11,6 +11,7 @@ import { type AgentCall, ExitCode, type Invocation } from "../call/invocation.ts
 import { bonsaiVersion } from "../version.ts";
 import { span } from "../views/line.ts";
 import { counted } from "../views/numbers.ts";
+import { summaryMaker } from "./worker-summaries.ts";
 
 const DEFAULT_CONCURRENCY = 4;
 const DEFAULT_GRACE_SECONDS = 60;
@@ -28,24 +29,33 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
         ...{ pool, sessions },
         onError: ({ code, message }) => output.notify({ code, message }),
       });
-      const log = (job: PromptJob, event: string, detail = "") =>
+      const print = (line: { job?: string; session: string; event: string; detail: string }) =>
         output.wantsJson
-          ? output.json({ job: job.id, session: job.sessionId, event, detail })
-          : output.lines([[span(job.sessionId.slice(0, 8), "cyan"), ` ${event} ${detail}`.trimEnd()]]);
+          ? output.json(line)
+          : output.lines([
+              [span(line.session.slice(0, 8), "cyan"), ` ${line.event} ${line.detail}`.trimEnd()],
+            ]);
+      const graceMs = graceSeconds * 1_000;
+      const makeSummaries = await summaryMaker(invocation);
       await jobs.work({
         concurrency,
         run: (job, attempt) => runJob(invocation, job, attempt),
-        onAttempt: log,
+        onAttempt: ({ id, sessionId }, event, detail = "") =>
+          print({ job: id, session: sessionId, event, detail }),
       });
       output.notify({
         code: "worker_ready",
         message: `${hostname()}:${process.pid} works on ${counted(concurrency, "session")} at a time. SIGTERM drains it.`,
       });
+      const summaries = makeSummaries({
+        ...{ pool, concurrency, signal, graceMs },
+        log: (session, event, model) => print({ session, event, detail: model }),
+      });
       await new Promise<void>((resolve) => {
         if (signal.aborted) resolve();
         else signal.addEventListener("abort", () => resolve(), { once: true });
       });
-      await jobs.stop({ graceMs: graceSeconds * 1_000 });
+      await Promise.all([jobs.stop({ graceMs }), summaries]);
       return ExitCode.done;
     }),
   );

@@ -44,13 +44,13 @@ export const sharedCommands: readonly CommandGrammar[] = [
   },
   {
     name: "worker",
-    summary: "Work on queued prompts of shared sessions until SIGTERM",
+    summary: "Work on queued prompts and summaries of shared sessions until SIGTERM",
     args: [],
     options: [
       database,
       {
         flags: "--concurrency <count>",
-        description: "work on COUNT sessions at a time; default 4",
+        description: "work on COUNT sessions, and make COUNT summaries, at a time; default 4",
         kind: "count",
       },
       {

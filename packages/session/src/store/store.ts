@@ -1,4 +1,4 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, type Usage } from "@bonsai-agent/messages";
 
 /** How a call may be repeated: it changes nothing, a repetition changes nothing more, or it must run once. */
 export type CallEffects = "none" | "idempotent" | "once";
@@ -19,6 +19,35 @@ export interface CallLedger {
   note(call: LedgerCall, state: CallState): void;
   /** The stored state; undefined for a call that was never noted. Read it before the first note. */
   state(id: string): Promise<CallState | undefined>;
+}
+
+/** A request for a compaction's summary, complete as text. */
+export interface DraftRequest {
+  /** The model to ask, as provider/id. */
+  model: string;
+  kind: "history" | "turnPrefix";
+  prompt: { system: string; user: string };
+  maxSummaryTokens: number;
+}
+
+/** The model's answer to a `DraftRequest`. */
+export interface DraftAnswer {
+  text: string;
+  /** Anything but "stop" is a failure, not a summary. */
+  stopReason: "stop" | "length" | "toolUse" | "error" | "aborted";
+  usage?: Usage;
+}
+
+/** Summaries that workers make for the host that writes the session. */
+export interface SummaryDrafts {
+  /**
+   * Asks the workers for a summary. An abort withdraws the request. The same request of a later host finds an answer that
+   * came too late for an earlier one.
+   * @returns undefined if no worker makes it: then no worker is at it
+   */
+  ask(request: DraftRequest, signal: AbortSignal): Promise<DraftAnswer | undefined>;
+  /** Deletes the drafts that were asked for until now, once everything appended is stored. Runs in the background. */
+  clear(): void;
 }
 
 /**
@@ -61,6 +90,8 @@ export interface SessionStore {
   durable?(): Promise<void>;
   /** Left out by stores of one host. */
   readonly ledger?: CallLedger;
+  /** Left out by stores of one host. */
+  readonly drafts?: SummaryDrafts;
   /** Ends the use of the store; a second call does nothing. */
   close(): void;
 }
