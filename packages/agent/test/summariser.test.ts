@@ -34,6 +34,12 @@ const waysByPrice: [string, Partial<SummaryWays>, "cachedPrefix" | "serialised"]
     { newTokens: 40_000, prices: { ...prices, cacheWrite: 0 } },
     "cachedPrefix",
   ],
+  [
+    "a text that the server writes to the cache too",
+    { newTokens: 51_000, isAlwaysWritten: true },
+    "cachedPrefix",
+  ],
+  ["the same text without that", { newTokens: 51_000 }, "serialised"],
   ["no prices", { prices: undefined }, "serialised"],
   [
     "a model that costs nothing",

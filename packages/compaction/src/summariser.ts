@@ -122,6 +122,8 @@ export interface SummaryWays {
   newTokens: number;
   /** Tokens of the request with the conversation as text. */
   serialisedTokens: number;
+  /** True if the server writes every request to its cache, the one with the text too. Default: false. */
+  isAlwaysWritten?: boolean | undefined;
   /** Maximum tokens of the answer. */
   maxSummaryTokens: number;
 }
@@ -131,13 +133,14 @@ export interface SummaryWays {
  * that is unknown or too small.
  */
 export function cheaperWay(ways: SummaryWays): "cachedPrefix" | "serialised" {
-  const { prices, cachedTokens, newTokens, serialisedTokens } = ways;
+  const { prices, cachedTokens, newTokens, serialisedTokens, isAlwaysWritten = false } = ways;
   if (prices === undefined || prices.cacheRead <= 0 || cachedTokens <= 0) return "serialised";
   if (!prefixFits(ways)) return "serialised";
   // New tokens may be written to the cache, which costs more than input.
-  const newPrice = Math.max(prices.input, prices.cacheWrite);
-  const prefixCost = cachedTokens * prices.cacheRead + newTokens * newPrice;
-  return prefixCost < serialisedTokens * prices.input ? "cachedPrefix" : "serialised";
+  const writePrice = Math.max(prices.input, prices.cacheWrite);
+  const prefixCost = cachedTokens * prices.cacheRead + newTokens * writePrice;
+  const textCost = serialisedTokens * (isAlwaysWritten ? writePrice : prices.input);
+  return prefixCost < textCost ? "cachedPrefix" : "serialised";
 }
 
 /** True if the request after the cached prefix and its answer fit the window. False if the window is unknown. */

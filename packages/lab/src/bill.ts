@@ -87,15 +87,14 @@ export class Bill {
    */
   summary(request: SummaryRequest, sent: readonly Message[], nowMs: number): (answer: string) => void {
     const { prompt, instruction = "", way, maxSummaryTokens } = request;
-    const { prices, windowTokens } = this.#options;
+    const { prices, windowTokens, cacheRules } = this.#options;
     const { cached, all } = this.#count(sent, nowMs);
     const newTokens = all - cached + this.#textTokens(instruction);
     const serialisedTokens = this.#textTokens(prompt.system + prompt.user);
     const sizes = { windowTokens, cachedTokens: cached, newTokens, maxSummaryTokens };
     const isPossible = way !== "text" && instruction !== "" && cached > 0 && prefixFits(sizes);
-    const isOnPrefix =
-      isPossible &&
-      (way === "cached" || cheaperWay({ ...sizes, serialisedTokens, prices }) === "cachedPrefix");
+    const ways = { ...sizes, serialisedTokens, prices, isAlwaysWritten: cacheRules.isAutomatic };
+    const isOnPrefix = isPossible && (way === "cached" || cheaperWay(ways) === "cachedPrefix");
     return (written) => {
       const output = outputOf(written);
       const tokens = isOnPrefix

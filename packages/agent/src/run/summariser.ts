@@ -166,16 +166,15 @@ function reasonForText(warm: WarmRequest | undefined, { model, request }: Asking
     .slice(1)
     .reduce((sum, message) => sum + tokenEstimator.message(message), tokenEstimator.text(instruction));
   const newTokens = contextTokens(answer.usage) - cachedTokens + Math.ceil(estimated * SAFETY);
-  const { contextWindow: windowTokens, usdPerMillionTokens: prices } = model;
+  const { contextWindow: windowTokens, usdPerMillionTokens: prices, cacheRules } = model;
   const sizes = { windowTokens, cachedTokens, newTokens, maxSummaryTokens };
   if (request.way === "cached")
     return !windowTokens || prefixFits(sizes)
       ? undefined
       : "The conversation and a summary do not fit the model's window.";
   const serialisedTokens = tokenEstimator.text(prompt.system) + tokenEstimator.text(prompt.user);
-  return cheaperWay({ ...sizes, serialisedTokens, prices }) === "cachedPrefix"
-    ? undefined
-    : "Text costs less.";
+  const ways = { ...sizes, serialisedTokens, prices, isAlwaysWritten: cacheRules?.isAutomatic };
+  return cheaperWay(ways) === "cachedPrefix" ? undefined : "Text costs less.";
 }
 
 /** Sends the last turn's request byte for byte, the later messages and the instruction. */
