@@ -189,6 +189,15 @@ describe("SecretFilter", () => {
     });
   });
 
+  test("redacts keys of objects, whatever their values are", () => {
+    const key = `sk-ant-api03-${random(24)}`;
+    const mask = "[redacted: API key]";
+    expect(filter().value({ uses: { [key]: 3 }, seen: { [key]: true } })).toEqual({
+      uses: { [mask]: 3 },
+      seen: { [mask]: true },
+    });
+  });
+
   test("Markdown escapes hide no key", () => {
     expect(filter().text(`sk\\_live\\_${random(24)}`)).toBe("[redacted: key]");
   });

@@ -171,7 +171,7 @@ export class SecretFilter {
     let isSame = true;
     for (const field of fields) {
       const [key, each] = field;
-      if ((isImage && key === "data") || typeof each === "number" || typeof each === "boolean") continue;
+      if (isImage && key === "data") continue;
       const isNamedBeside = key === "value" || key === "default" || /^\d+$/.test(key);
       field[0] = this.text(key);
       field[1] = this.#value(each, isNamedBeside ? String(beside) : key, level);
