@@ -1,4 +1,4 @@
-/** Owner of the registered tools or commands of all servers. Unchanged ones keep their place, for the provider's cache. */
+/** Owner of the registered tools or commands of all servers. Unchanged ones stay registered. */
 export class Registrations {
   readonly #registered = new Map<string, { mark: string; undo: () => void }>();
 

@@ -35,7 +35,7 @@ test("tools that cost more than a tenth of the window are offered by search, and
   );
   await mcp.session.prompt("Go.");
   const tools = mcp.session.requests.map(({ tools }) => tools.map(({ name }) => name).filter(isOfServer));
-  expect(tools).toEqual(Array(3).fill(["mcp_search", "mcp_call"]));
+  expect(tools).toEqual(Array(3).fill(["mcp_call", "mcp_search"]));
   const [found, sum, unknown, nothing] = mcp.results();
   expect(found!.text).toMatch(
     /^mcp__everything__get-sum\nReturns the sum of two numbers\nparameters: \{"type":"object"/,
@@ -77,7 +77,7 @@ test("tools of a late server are found by search until a compaction, and the dec
   await mcp.session.prompt("Add 2 and 3.");
   const { requests, agent } = mcp.session;
   const tools = () => requests.map(({ tools }) => JSON.stringify(tools));
-  expect(mcp.offered()).toEqual(["mcp_search", "mcp_call"]);
+  expect(mcp.offered()).toEqual(["mcp_call", "mcp_search"]);
   expect(new Set(tools()).size).toBe(1);
   expect(JSON.stringify(requests[1]!.messages)).toContain("The MCP server everything now has other tools.");
   expect(mcp.results()[0]!.text).toContain("2 and 3 is 5");

@@ -12,7 +12,7 @@ eachInProject();
 
 const names = ({ tools }: ProviderCall) => tools.map(({ name }) => name);
 
-const builtin = ["read", "write", "edit", "bash", "grep", "find", "ls"];
+const all = ["bash", "context", "edit", "find", "grep", "ls", "read", "recall", "task", "write"];
 
 test("the built-in tools work in the project, and the project's instructions are in the system prompt", async () => {
   writeFileSync(join(cwd, "AGENTS.md"), "Water the trees on Mondays.");
@@ -29,7 +29,7 @@ test("the built-in tools work in the project, and the project's instructions are
   expect((await agent.prompt("Write a leaf.")).status).toBe("done");
   expect(readFileSync(join(cwd, "leaf.txt"), "utf8")).toBe("green\n");
   expect(sentText(asked[1]!)).toContain(cwd);
-  expect(names(asked[0]!)).toEqual([...builtin, "task", "recall", "context"]);
+  expect(names(asked[0]!)).toEqual(all);
   expect(asked[0]!.systemPrompt).toContain("Water the trees on Mondays.");
   expect(asked[1]!.systemPrompt).toBe(asked[0]!.systemPrompt);
 });
@@ -48,7 +48,7 @@ test("a sub-agent has a context and tools of its own, without sub-agents, and it
   expect((await agent.prompt("How many leaves?")).status).toBe("done");
   const [first, sub, last] = asked;
   expect(asked).toHaveLength(3);
-  expect(names(sub!)).toEqual([...builtin, "recall"]);
+  expect(names(sub!)).toEqual(all.filter((name) => name !== "task" && name !== "context"));
   expect(sentText(sub!)).toContain("Count every leaf.");
   expect(sentText(sub!)).not.toContain("How many leaves?");
   expect(sentText(last!)).toContain("There are 7 leaves.");
@@ -90,7 +90,7 @@ test("a sub-agent has its parent's model, thinking and tools as they are by then
   agent.tools.setActive(["read", "task", "count"]);
   await agent.prompt("How many leaves?");
   expect(asked[1]).toMatchObject({ model: { id: "another" }, thinking: "high" });
-  expect(names(asked[1]!)).toEqual(["read", "count"]);
+  expect(names(asked[1]!)).toEqual(["count", "read"]);
 });
 
 test("the setting tools offers some of them, and a name that no tool has is notified", async () => {
@@ -121,7 +121,7 @@ test("a tool of one's own takes the place of a built-in one", async () => {
     },
   );
   await agent.prompt("go");
-  expect(names(asked[0]!)).toEqual([...builtin, "task", "recall", "context"]);
+  expect(names(asked[0]!)).toEqual(all);
   expect(sentText(asked[1]!)).toContain("an own list");
 });
 

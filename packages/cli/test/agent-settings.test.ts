@@ -138,6 +138,6 @@ test("one notice names an unknown tool", async () => {
   expect(code).toBe(0);
   expect(stderr.match(/raed/g)).toHaveLength(1);
   expect(stderr.replaceAll(/\s+/g, " ")).toContain(
-    "Available tools: read, write, edit, bash, grep, find, ls, task, recall, context.",
+    "Available tools: bash, context, edit, find, grep, ls, read, recall, task, write.",
   );
 });

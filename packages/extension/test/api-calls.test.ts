@@ -211,9 +211,9 @@ test("the model gets the tools that an extension chose, and later ones", async (
   const all = api().getActiveTools();
   api().registerTool(saying("mine"));
   api().setActiveTools(["read", "mine", "unknown"]);
-  expect(api().getActiveTools()).toEqual(["read", "mine"]);
+  expect(api().getActiveTools()).toEqual(["mine", "read"]);
   const undo = api().registerTool(saying("late"));
-  expect(api().getActiveTools()).toEqual(["read", "mine", "late"]);
+  expect(api().getActiveTools()).toEqual(["late", "mine", "read"]);
   undo();
   api().setActiveTools(["ls"]);
   expect(api().getActiveTools()).toEqual(["ls"]);

@@ -256,7 +256,7 @@ test("a reload's tools are in the current agent", async () => {
   expect(session.agent.tools.names).not.toContain("mine");
   await session.extensions.reload();
   expect(session.agent.tools.names).not.toContain("mine");
-  expect(tools.names).toEqual([...before, "mine"]);
+  expect(tools.names).toEqual([...before, "mine"].sort());
   session.extensions.unload();
   expect(tools.names).toEqual(before);
 });

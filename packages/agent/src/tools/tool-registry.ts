@@ -16,13 +16,12 @@ import { providerSchema } from "./provider-schema.ts";
 
 /**
  * The tools of an agent, and the names that the model may use.
- * Invariant: after removals in any order, the registry has the remaining tools, in the order of their first registration.
+ * Invariant: after removals in any order, the registry has the remaining tools, sorted by name. Their order is the same in
+ * every process of a session, for the provider's cache.
  */
 export class ToolRegistry {
-  /** In the order of registration. The latest tool of a name counts. */
+  /** The latest tool of a name counts. */
   #registered: readonly { name: string; tool: Tool }[] = [];
-  /** All names in the order of their first registration: a tool that comes back finds its place in the provider's cache. */
-  readonly #places = new Set<string>();
   readonly #excluded: ReadonlySet<string>;
   #active: readonly string[] | undefined;
 
@@ -39,7 +38,6 @@ export class ToolRegistry {
     const { name } = tool;
     checkName(name);
     readParameters(tool);
-    this.#places.add(name);
     const own = { name, tool };
     this.#registered = [...this.#registered, own];
     return () => {
@@ -87,7 +85,6 @@ export class ToolRegistry {
     return !this.#excluded.has(name) && (this.#active === undefined || this.#active.includes(name));
   }
 
-  /** In the order of registration: a stable prefix for the provider's cache. */
   declarations(): ToolDeclaration[] {
     return this.activeTools().map(declarationOf);
   }
@@ -95,11 +92,8 @@ export class ToolRegistry {
   /** The tools that count, by name. */
   #latest(): ReadonlyMap<string, Tool> {
     const latest = new Map(this.#registered.map(({ name, tool }) => [name, tool]));
-    const placed = [...this.#places].flatMap((name) => {
-      const tool = latest.get(name);
-      return tool === undefined ? [] : [[name, tool] as const];
-    });
-    return new Map(placed);
+    // The default order compares code units: it depends on no language.
+    return new Map([...latest.keys()].sort().map((name) => [name, latest.get(name)!]));
   }
 }
 

@@ -13,13 +13,13 @@ test("every tool is declared with a JSON Schema of an object whose parts are des
   for (const tool of tools) registry.register(tool);
   const declarations = registry.declarations();
   expect(declarations.map(({ name }) => name)).toEqual([
+    "bash",
+    "edit",
+    "find",
+    "grep",
+    "ls",
     "read",
     "write",
-    "edit",
-    "bash",
-    "grep",
-    "find",
-    "ls",
   ]);
   for (const { parameters, description } of declarations) {
     expect(description).not.toBe("");
