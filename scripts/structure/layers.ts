@@ -37,9 +37,16 @@ const ORDER: Order = {
     ...["missing-entries.ts", "open-session.ts", "session-list.ts", "search", "host.ts", "index.ts"],
   ],
   "packages/postgres/src": [
-    ...["database.ts", "schema.ts", "segment.ts", "lines.ts", "refusals.ts", "lease.ts", "listing.ts"],
-    ...["working-copy.ts", "history-loader.ts", "history-worker.ts", "shipper.ts", "drafts.ts"],
-    ...["draft-work.ts", "shared-store.ts", "watch.ts", "shared-sessions.ts", ["index.ts", "jobs.ts"]],
+    ...["database.ts", "schema.ts", "refusals.ts", "segment.ts", "lines.ts", "lease.ts", "listing.ts"],
+    ...["working-copy.ts", "leftovers.ts", "history-loader.ts", "history-worker.ts", "shipper.ts"],
+    ...[
+      "drafts.ts",
+      "draft-work.ts",
+      "shared-store.ts",
+      "watch.ts",
+      "shared-sessions.ts",
+      ["index.ts", "jobs.ts"],
+    ],
   ],
   "packages/compaction/src": [
     ...["details.ts", "record", "summariser.ts", "settings.ts", "plan", "carry", "events.ts", "ladder"],

@@ -1,8 +1,9 @@
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
+import { sleep } from "@bonsai-agent/messages/host";
 import pg from "pg";
 
-// Connections to the database. No error and no log contains a connection string: each statement goes through `query`,
-// which makes its own error of every failure.
+// Connections to the database. No error and no log contains a connection string: everything that uses the driver goes
+// through `withoutSecrets`.
 
 /** Statements of a pool or of one connection. */
 export type Database = Pick<pg.Pool, "query">;
@@ -10,6 +11,8 @@ export type Database = Pick<pg.Pool, "query">;
 /** A statement without an answer for this long fails, and its connection is closed. */
 const QUERY_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+const FIRST_RETRY_MS = 100;
+const MAX_RETRY_MS = 2_000;
 
 /** Opens a pool for a URL such as `postgres://user@host:5432/database`. @throws BonsaiError `database_url_invalid` */
 export function openPool(url: string, options: { max?: number } = {}): pg.Pool {
@@ -38,21 +41,15 @@ function checkUrl(url: string): void {
   });
 }
 
-type Row = Record<string, unknown>;
-
 /** Runs one statement. @param name plans it once for each connection @throws BonsaiError `database_failed`, `database_not_initialised` */
-export async function query<Result extends Row>(
+export async function query<Result extends object>(
   database: Database,
   text: string,
   values: readonly unknown[] = [],
   name?: string,
 ): Promise<Result[]> {
-  try {
-    const config = { text, values: [...values], query_timeout: QUERY_TIMEOUT_MS, ...(name && { name }) };
-    return (await database.query<Result>(config)).rows;
-  } catch (error) {
-    throw databaseError(error);
-  }
+  const config = { text, values: [...values], query_timeout: QUERY_TIMEOUT_MS, ...(name && { name }) };
+  return (await withoutSecrets(() => database.query<Result & pg.QueryResultRow>(config))).rows;
 }
 
 /** Runs statements in one transaction. @throws as `query`, and what `work` throws: then nothing changed */
@@ -60,7 +57,7 @@ export async function transaction<Result>(
   pool: pg.Pool,
   work: (connection: Database) => Promise<Result>,
 ): Promise<Result> {
-  const connection = await connect(pool);
+  const connection = await withoutSecrets(() => pool.connect());
   // The statement that runs, or the next one, reports the lost connection.
   const ignore = () => {};
   connection.on("error", ignore);
@@ -79,13 +76,32 @@ export async function transaction<Result>(
   }
 }
 
-/** @throws BonsaiError `database_failed` */
-export async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+/** Runs work of the driver. @throws as `query`, instead of the driver's errors */
+export async function withoutSecrets<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
-    return await pool.connect();
+    return await work();
   } catch (error) {
     throw databaseError(error);
   }
+}
+
+/** Repeats work after transient failures, with growing pauses. @throws other failures, and any once `mayRetry` is false */
+export async function retry<Result>(work: () => Promise<Result>, mayRetry = () => true): Promise<Result> {
+  for (let pauseMs = FIRST_RETRY_MS; ; pauseMs = Math.min(MAX_RETRY_MS, pauseMs * 2)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isTransientError(error) || !mayRetry()) throw error;
+    }
+    await sleep(pauseMs);
+  }
+}
+
+/** Settings of a pool's connections, for connections outside the pool. */
+export function connectionOf({ options }: pg.Pool): pg.ClientConfig {
+  const { connectionString, host, port, user, password, database, ssl } = options;
+  const connection = { connectionString, host, port, user, password, database, ssl };
+  return Object.fromEntries(Object.entries(connection).filter(([, value]) => value !== undefined));
 }
 
 const UNDEFINED_TABLE = ["42P01", "3F000", "42883"];
@@ -126,21 +142,13 @@ export function isTransientError(error: unknown): boolean {
   return BonsaiError.is(error) && transient.has(error);
 }
 
-const NETWORK_CODES = [
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-];
+const NETWORK_CODES = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 /** Connection, insufficient resources, operator intervention, and collisions of transactions. */
 const SERVER_CODES = /^(08|53|57P|40001|40P01|55P03)/;
 /** The driver reports these without a code. */
 const LOST_CONNECTION = /connection terminated|connection ended|timeout|not queryable|client was closed/i;
 
 function isTransient(failure: unknown, code: string): boolean {
-  if (code !== "") return NETWORK_CODES.includes(code) || SERVER_CODES.test(code);
+  if (code !== "") return NETWORK_CODES.test(code) || SERVER_CODES.test(code);
   return LOST_CONNECTION.test(messageOf(failure));
 }

@@ -2,7 +2,8 @@ import { extname } from "node:path";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type pg from "pg";
-import type { ByteRange } from "./working-copy.ts";
+import { connectionOf } from "./database.ts";
+import type { ByteRange } from "./segment.ts";
 
 /** The program of the thread, beside this file: in the sources, in `dist` and in a bundle. A bundler finds whole names only. */
 const PROGRAMS: Record<string, string> = {
@@ -81,11 +82,9 @@ export class HistoryLoader {
 }
 
 /** The settings of a pool's connections; undefined if they contain a function, which no thread can get. */
-export function connectionOf({ options }: pg.Pool): pg.ClientConfig | undefined {
-  const { connectionString, host, port, user, password, database, ssl } = options;
-  const connection = { connectionString, host, port, user, password, database, ssl };
+export function connectionForThread(pool: pg.Pool): pg.ClientConfig | undefined {
   try {
-    return structuredClone(connection) as pg.ClientConfig;
+    return structuredClone(connectionOf(pool));
   } catch {
     return undefined;
   }

@@ -3,8 +3,7 @@ import { workerData } from "node:worker_threads";
 import pg from "pg";
 import { databaseError } from "./database.ts";
 import type { HistoryAnswer, HistoryThread } from "./history-loader.ts";
-import { type Segment, unpackSegment } from "./segment.ts";
-import type { ByteRange } from "./working-copy.ts";
+import { type ByteRange, storedParts } from "./segment.ts";
 
 // The program of a `HistoryLoader`.
 
@@ -24,19 +23,13 @@ async function connected(): Promise<pg.Client> {
 }
 
 async function load(range: ByteRange): Promise<HistoryAnswer> {
-  const { rows } = await (await connected()).query<Segment>(
-    "select from_byte, to_byte, codec, data from bonsai.segments where session_id = $1 and from_byte < $3 and to_byte > $2 order by from_byte",
-    [sessionId, range.from, range.until],
-  );
-  for (const segment of rows) {
-    const bytes = unpackSegment(segment);
-    for (let at = 0; at < bytes.length; )
-      at += writeSync(target, bytes, at, bytes.length - at, Number(segment.from_byte) + at);
+  const loaded = { ...range };
+  for await (const { bytes, from } of storedParts(await connected(), sessionId, [range])) {
+    for (let at = 0; at < bytes.length; ) at += writeSync(target, bytes, at, bytes.length - at, from + at);
+    loaded.from = Math.min(loaded.from, from);
+    loaded.until = Math.max(loaded.until, from + bytes.length);
   }
-  const from = Number(rows[0]?.from_byte ?? Number.NaN);
-  const until = Number(rows.at(-1)?.to_byte ?? Number.NaN);
-  const isComplete = from <= range.from && until >= range.until;
-  return isComplete ? { from, until } : { problem: "the database lacks it: the session was deleted" };
+  return loaded;
 }
 
 port.on("message", async (range: ByteRange) => {

@@ -1,8 +1,8 @@
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type pg from "pg";
-import { type ConstructorOptions, type JobWithMetadata, PgBoss } from "pg-boss";
-import { databaseError, isTransientError } from "./database.ts";
+import { type ConstructorOptions, PgBoss } from "pg-boss";
+import { connectionOf, databaseError, isTransientError, query, withoutSecrets } from "./database.ts";
 import { type SharedSessions, sharedStoreOf } from "./shared-sessions.ts";
 
 // Prompts for sessions, as jobs of pg-boss in the schema `bonsai_jobs`. The jobs of one session run one after the other, in
@@ -59,37 +59,16 @@ export interface JobAttempt {
   signal: AbortSignal;
 }
 
-export interface SessionJobs {
-  /** Creates the tables of jobs. */
-  init(): Promise<void>;
-  /** Adds a prompt for a session. Returns the job's id. */
-  enqueue(job: { sessionId: string; prompt: string }): Promise<string>;
-  /** Newest first. */
-  list(options?: { limit?: number; sessionId?: string }): Promise<ListedJob[]>;
-  /** Cancels a job that has not ended. */
-  cancel(id: string): Promise<void>;
-  /** Runs jobs until `stop`. @param run works on one job; after an error, the job is tried again */
-  work(options: {
-    concurrency: number;
-    run: (job: PromptJob, attempt: JobAttempt) => Promise<JobOutcome>;
-    onAttempt?: (job: PromptJob, event: "started" | "ended" | "failed", detail?: string) => void;
-  }): Promise<void>;
-  /** Takes no more jobs. Running ones may end within the time; then they stop, and another worker continues them. */
-  stop(options?: { graceMs?: number }): Promise<void>;
+export interface WorkOptions {
+  /** Jobs at a time. */
+  concurrency: number;
+  /** Works on one job. After an error, the job is tried again. */
+  run: (job: PromptJob, attempt: JobAttempt) => Promise<JobOutcome>;
+  onAttempt?: (job: PromptJob, event: "started" | "ended" | "failed", detail?: string) => void;
 }
 
-/** @param options.onError called with failures between jobs, such as a server that is away */
-export function sessionJobs(options: {
-  pool: pg.Pool;
-  sessions: SharedSessions;
-  onError?: (error: BonsaiError) => void;
-}): SessionJobs {
-  return new BossJobs(options.pool, options.sessions, options.onError);
-}
-
-type StoredJob = Pick<JobWithMetadata<{ prompt: string }>, "id" | "data" | "singletonKey">;
-
-class BossJobs implements SessionJobs {
+/** Prompts that wait for a worker. */
+class SessionJobs {
   readonly #pool: pg.Pool;
   readonly #sessions: SharedSessions;
   readonly #onError: ((error: BonsaiError) => void) | undefined;
@@ -102,6 +81,7 @@ class BossJobs implements SessionJobs {
     this.#onError = onError;
   }
 
+  /** Creates the tables of jobs. */
   async init(): Promise<void> {
     const boss = this.#newBoss({ migrate: true, createSchema: true, supervise: false });
     await withoutSecrets(async () => {
@@ -115,33 +95,38 @@ class BossJobs implements SessionJobs {
     });
   }
 
+  /** Adds a prompt for a session. Returns the job's id. */
   async enqueue({ sessionId, prompt }: { sessionId: string; prompt: string }): Promise<string> {
     const boss = await this.#started({ supervise: false });
     const id = await withoutSecrets(() => boss.send(QUEUE, { prompt }, { singletonKey: sessionId }));
     return id!;
   }
 
+  /** Newest first. */
   async list({ limit = 100, sessionId }: { limit?: number; sessionId?: string } = {}): Promise<ListedJob[]> {
-    const { rows } = await withoutSecrets(() =>
-      this.#pool.query(
-        `select id, singleton_key, data, state, retry_count, created_on, output from ${SCHEMA}.job
-         where name = $1 and ($2::text is null or singleton_key = $2) order by created_on desc limit $3`,
-        [QUEUE, sessionId ?? null, limit],
-      ),
+    const rows = await query<ListedJob & { output: { status?: unknown } | null }>(
+      this.#pool,
+      `select id, singleton_key as "sessionId", data->>'prompt' as prompt, state, output,
+         retry_count + (state <> 'created')::integer as attempts,
+         floor(extract(epoch from created_on) * 1000)::float8 as "createdMs"
+       from ${SCHEMA}.job
+       where name = $1 and ($2::text is null or singleton_key = $2) order by created_on desc limit $3`,
+      [QUEUE, sessionId ?? null, limit],
     );
-    return rows.map((row) => ({
-      ...{ id: row.id, sessionId: row.singleton_key, prompt: row.data.prompt, state: row.state },
-      ...{ attempts: row.retry_count + (row.state === "created" ? 0 : 1), createdMs: +row.created_on },
-      ...(typeof row.output?.status === "string" && { outcome: row.output }),
-    }));
+    // The output of a failed attempt is an error.
+    return rows.map(({ output, ...job }) =>
+      typeof output?.status === "string" ? { ...job, outcome: output as JobOutcome } : job,
+    );
   }
 
+  /** Cancels a job that has not ended. */
   async cancel(id: string): Promise<void> {
     const boss = await this.#started({ supervise: false });
     await withoutSecrets(() => boss.cancel(QUEUE, id));
   }
 
-  async work({ concurrency, run, onAttempt = () => {} }: Parameters<SessionJobs["work"]>[0]): Promise<void> {
+  /** Runs jobs until `stop`. */
+  async work({ concurrency, run, onAttempt = () => {} }: WorkOptions): Promise<void> {
     const boss = await this.#started({ supervise: true });
     const options = {
       ...{ batchSize: 1, includeMetadata: true as const, localConcurrency: concurrency },
@@ -149,7 +134,7 @@ class BossJobs implements SessionJobs {
     };
     await withoutSecrets(() =>
       boss.work<{ prompt: string }, JobOutcome, typeof options>(QUEUE, options, async ([stored]) => {
-        const job = jobOf(stored!);
+        const job = { id: stored!.id, sessionId: stored!.singletonKey!, prompt: stored!.data.prompt };
         onAttempt(job, "started");
         try {
           const outcome = await this.#attempt(job, stored!.signal, run);
@@ -166,6 +151,7 @@ class BossJobs implements SessionJobs {
     );
   }
 
+  /** Takes no more jobs. Running ones may end within the time; then they stop, and another worker continues them. */
   async stop({ graceMs = 0 }: { graceMs?: number } = {}): Promise<void> {
     const boss = await this.#boss?.catch(() => undefined);
     if (boss === undefined) return;
@@ -178,11 +164,7 @@ class BossJobs implements SessionJobs {
   }
 
   /** Opens the session, runs the job unless an earlier attempt has ended it, and stores its end. */
-  async #attempt(
-    job: PromptJob,
-    ofJob: AbortSignal,
-    run: (job: PromptJob, attempt: JobAttempt) => Promise<JobOutcome>,
-  ): Promise<JobOutcome> {
+  async #attempt(job: PromptJob, ofJob: AbortSignal, run: WorkOptions["run"]): Promise<JobOutcome> {
     const signals = AbortSignal.any([ofJob, this.#stopping.signal]);
     const session = await this.#sessions.open(job.sessionId, { waitMs: WAIT_FOR_LEASE_MS, signal: signals });
     const store = sharedStoreOf(session)!;
@@ -225,11 +207,8 @@ class BossJobs implements SessionJobs {
   }
 
   #newBoss(options: Partial<ConstructorOptions>): PgBoss {
-    const { connectionString, host, port, user, password, database, ssl } = this.#pool.options;
-    const connection = { connectionString, host, port, user, password, database, ssl };
-    const given = Object.entries(connection).filter(([, value]) => value !== undefined);
     const boss = new PgBoss({
-      ...Object.fromEntries(given),
+      ...(connectionOf(this.#pool) as ConstructorOptions),
       ...{ schema: SCHEMA, schedule: false, migrate: false, createSchema: false, max: CONNECTIONS },
       ...{ superviseIntervalSeconds: SUPERVISE_SECONDS, monitorIntervalSeconds: SUPERVISE_SECONDS },
       application_name: "bonsai jobs",
@@ -240,20 +219,18 @@ class BossJobs implements SessionJobs {
   }
 }
 
-function jobOf({ id, data, singletonKey }: StoredJob): PromptJob {
-  return { id, sessionId: singletonKey!, prompt: data.prompt };
+/** @param options.onError called with failures between jobs, such as a server that is away */
+export function sessionJobs(options: {
+  pool: pg.Pool;
+  sessions: SharedSessions;
+  onError?: (error: BonsaiError) => void;
+}): SessionJobs {
+  return new SessionJobs(options.pool, options.sessions, options.onError);
 }
+export type { SessionJobs };
 
 /** True for errors that are no fault of the job. */
 function isInterruption(error: unknown): boolean {
   const codes = ["session_lease_lost", "session_leased"];
   return isTransientError(error) || (BonsaiError.is(error) && codes.includes(error.code));
-}
-
-async function withoutSecrets<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw databaseError(error);
-  }
 }

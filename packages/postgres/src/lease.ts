@@ -1,10 +1,9 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type pg from "pg";
-import { isTransientError, query } from "./database.ts";
+import { query, retry } from "./database.ts";
 
 /** A host renews its lease this many times before it would expire. */
 const RENEWALS = 3;
-const RETRY_MS = 200;
 
 interface LeaseOptions {
   pool: pg.Pool;
@@ -72,12 +71,7 @@ export class Lease {
   async confirm(): Promise<void> {
     this.check();
     while (this.unconfirmedMs > this.leaseMs / 2) {
-      try {
-        await this.#renew();
-      } catch (error) {
-        if (!isTransientError(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
+      await retry(() => this.#renew());
       this.check();
     }
   }

@@ -32,7 +32,7 @@ function parsed(line: Buffer): Record<string, unknown> | undefined {
 }
 
 /** Facts for the list of sessions. */
-export interface ListedFacts {
+interface ListedFacts {
   lines: number;
   /** The latest name; null if it was removed. Absent if the lines do not change it. */
   name?: string | null;
@@ -59,20 +59,10 @@ export function listedFacts(bytes: Buffer, knowsFirstWords: boolean): ListedFact
   return facts;
 }
 
-/** A row of the table of texts. */
-export interface TextRow {
-  from_byte: number;
-  entry_id: string;
-  type: string;
-  role: string | null;
-  at: string | null;
-  body: string;
-}
-
-/** The texts that a local search finds too, with secrets redacted. */
-export function textRows(bytes: Buffer, offset: number): TextRow[] {
+/** Rows of `bonsai.texts`: the texts that a local search finds too, with secrets redacted. */
+export function textRows(bytes: Buffer, offset: number): object[] {
   const secrets = new SecretFilter();
-  const rows: TextRow[] = [];
+  const rows: object[] = [];
   for (const each of linesOf(bytes, offset)) {
     const entry = parsed(each.line);
     if (typeof entry?.id !== "string" || typeof entry.type !== "string" || entry.type === "session") continue;

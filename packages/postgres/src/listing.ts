@@ -40,7 +40,7 @@ export async function listShared(
   { cwd, limit = 100, after }: ListOptions = {},
 ): Promise<SharedSessionSummary[]> {
   const values = [cwd ?? null, after?.lastActivityMs ?? null, after?.id ?? null, limit];
-  return (await query<ListedRow>(pool, LIST, values)).map(summaryOf);
+  return (await query<SharedSessionSummary>(pool, LIST, values)).map(withoutNulls);
 }
 
 /** Two words with one wrong letter have about half of their trigrams in common. */
@@ -53,59 +53,28 @@ export async function searchShared(
   { cwd, limit = 20 }: SearchOptions = {},
 ): Promise<SharedHit[]> {
   const values = [text, cwd ?? null, limit];
-  const byWords = await query<HitRow>(pool, SEARCH, values);
-  if (byWords.length > 0) return byWords.map(hitOf);
+  const byWords = await query<SharedHit>(pool, SEARCH, values);
+  if (byWords.length > 0) return byWords.map(withoutNulls);
   return transaction(pool, async (connection) => {
     await query(connection, FIND_TRIGRAMS);
     await query(connection, `set local pg_trgm.word_similarity_threshold = ${MIN_SIMILARITY}`);
-    return (await query<HitRow>(connection, SEARCH_SIMILAR, values)).map(hitOf);
+    return (await query<SharedHit>(connection, SEARCH_SIMILAR, values)).map(withoutNulls);
   });
 }
 
-interface ListedRow extends Record<string, unknown> {
-  id: string;
-  cwd: string;
-  name: string | null;
-  first_words: string | null;
-  created_at: Date;
-  activity_ms: number;
-  bytes: string;
-  lines: string;
-  parent_session: string | null;
-  owner: string | null;
-}
-
 const LIST = `
-select id, cwd, name, first_words, created_at, bytes, lines, parent_session,
-  (extract(epoch from last_activity_at) * 1000)::float8 as activity_ms,
+select id, cwd, name, first_words as "firstWords", parent_session as "parentSession",
+  bytes::float8 as bytes, greatest(0, lines - 1)::float8 as lines,
+  floor(extract(epoch from created_at) * 1000)::float8 as "createdMs",
+  (extract(epoch from last_activity_at) * 1000)::float8 as "lastActivityMs",
   case when lease_until > clock_timestamp() then owner end as owner
 from bonsai.sessions
 where ($1::text is null or cwd = $1)
   and ($2::float8 is null or (last_activity_at, id) < (to_timestamp($2::float8 / 1000), $3::text))
 order by last_activity_at desc, id desc limit $4`;
 
-function summaryOf(row: ListedRow): SharedSessionSummary {
-  return {
-    ...{ id: row.id, cwd: row.cwd, createdMs: +row.created_at, lastActivityMs: row.activity_ms },
-    ...{ bytes: Number(row.bytes), lines: Math.max(0, Number(row.lines) - 1) },
-    ...(row.name !== null && { name: row.name }),
-    ...(row.first_words !== null && { firstWords: row.first_words }),
-    ...(row.parent_session !== null && { parentSession: row.parent_session }),
-    ...(row.owner !== null && { owner: row.owner }),
-  };
-}
-
-interface HitRow extends Record<string, unknown> {
-  session_id: string;
-  entry_id: string;
-  type: string;
-  role: string | null;
-  at: Date | null;
-  excerpt: string;
-  rank: number;
-}
-
-const HIT_COLUMNS = "t.session_id, t.entry_id, t.type, t.role, t.at";
+const HIT_COLUMNS = `t.session_id as "sessionId", t.entry_id as "entryId", t.type, t.role,
+  floor(extract(epoch from t.at) * 1000)::float8 as "timeMs"`;
 const IN_FOLDER =
   "($2::text is null or exists (select from bonsai.sessions s where s.id = t.session_id and s.cwd = $2))";
 
@@ -113,12 +82,12 @@ const IN_FOLDER =
 const SEARCH = `
 with q as (select websearch_to_tsquery('simple', $1) as words),
 found as (
-  select ${HIT_COLUMNS}, t.body, t.words, q.words as asked from bonsai.texts t, q
+  select t.*, q.words as asked from bonsai.texts t, q
   where t.words @@ q.words and ${IN_FOLDER} limit 2000
 )
-select session_id, entry_id, type, role, at, ts_rank_cd(words, asked) as rank,
+select ${HIT_COLUMNS}, ts_rank_cd(words, asked) as rank,
   ts_headline('simple', left(body, 20000), asked, 'StartSel="", StopSel="", MaxWords=30, MinWords=10') as excerpt
-from found order by rank desc, at desc nulls last limit $3`;
+from found t order by rank desc, at desc nulls last limit $3`;
 
 const SEARCH_SIMILAR = `
 select ${HIT_COLUMNS}, left(t.body, 200) as excerpt, word_similarity($1, left(t.body, 300)) as rank
@@ -126,10 +95,7 @@ from bonsai.texts t
 where left(t.body, 300) %> $1 and ${IN_FOLDER}
 order by rank desc, t.at desc nulls last limit $3`;
 
-function hitOf({ session_id, entry_id, type, role, at, excerpt, rank }: HitRow): SharedHit {
-  return {
-    ...{ sessionId: session_id, entryId: entry_id, type, excerpt, rank },
-    ...(role !== null && { role }),
-    ...(at !== null && { timeMs: +at }),
-  };
+/** PostgreSQL sends null for an absent value. */
+function withoutNulls<Row extends object>(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Row;
 }

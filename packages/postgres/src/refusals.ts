@@ -1,9 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 
-export function notFound(id: string): BonsaiError {
+/** @param part the missing part; default: the whole session */
+export function notFound(id: string, part = ""): BonsaiError {
   return new BonsaiError({
     code: "session_not_found",
-    message: `The database has no session ${id}.`,
+    message: `The database does not have the session ${id}${part}.`,
     hint: "Run `bonsai session list --database URL` to list the shared sessions.",
   });
 }

@@ -30,8 +30,6 @@ create table bonsai.sessions (
   lines bigint not null default 0,
   -- The searched texts before this byte are stored.
   indexed_bytes bigint not null default 0,
-  -- The segments before this byte are whole.
-  sealed_bytes bigint not null default 0,
   fence bigint not null default 0,
   owner text,
   lease_until timestamptz,

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { BonsaiError } from "@bonsai-agent/messages";
+import { sleep } from "@bonsai-agent/messages/host";
 import {
   bonsaiHome,
   createSession,
@@ -12,6 +13,7 @@ import { addMissingEntries, makeFolder, readFrom, writeNewFile } from "@bonsai-a
 import type pg from "pg";
 import { query } from "./database.ts";
 import { Lease } from "./lease.ts";
+import { saveLeftovers } from "./leftovers.ts";
 import {
   type ListOptions,
   listShared,
@@ -21,7 +23,8 @@ import {
   searchShared,
 } from "./listing.ts";
 import { ambiguous, leased, notFound, sessionExists, tooOld } from "./refusals.ts";
-import { SharedStore, saveLeftovers, storedParts } from "./shared-store.ts";
+import { storedParts } from "./segment.ts";
+import { SharedStore } from "./shared-store.ts";
 import { watchSession } from "./watch.ts";
 
 export interface SharedSessionsOptions {
@@ -54,51 +57,16 @@ export interface OpenSharedOptions {
   signal?: AbortSignal;
 }
 
-/** The sessions in one database. */
-export interface SharedSessions {
-  /** Starts a session, which this host may write. @throws BonsaiError `session_exists` */
-  create(options: { cwd: string; id?: string; parentSession?: string }): Promise<Session>;
-  /**
-   * Opens a session for writing: no other host can write from then on.
-   * @throws BonsaiError `session_not_found`, `session_leased`: another host works on it
-   */
-  open(id: string, options?: OpenSharedOptions): Promise<Session>;
-  /** The id that is this one or begins with it. @throws BonsaiError `session_not_found`, `session_ambiguous` */
-  find(id: string): Promise<string>;
-  /** Latest activity first. */
-  list(options?: ListOptions): Promise<SharedSessionSummary[]>;
-  /** Finds entries by words, then by similar words. */
-  search(text: string, options?: SearchOptions): Promise<SharedHit[]>;
-  /** @throws BonsaiError `session_not_found`, `session_leased` */
-  delete(id: string): Promise<void>;
-  /** Yields the stored bytes from an offset on, then new ones as they are stored, until the signal or the deletion. */
-  watch(id: string, options?: { from?: number; signal?: AbortSignal }): AsyncGenerator<Buffer>;
-  /**
-   * Stores a session file, byte for byte, or the entries that a stored session with the same id lacks: as a branch, unless
-   * the file has all entries of the stored session.
-   * @throws BonsaiError `session_leased`, `session_too_old`
-   */
-  push(file: string): Promise<{ id: string; bytes: number; isBranch: boolean }>;
-  /** Writes a session to a new file, byte for byte. @throws BonsaiError `session_not_found`, `session_exists` */
-  pull(id: string, file: string): Promise<void>;
-  /** Resolves when all closed sessions are stored. @throws the first failure */
-  settled(): Promise<void>;
-}
-
-/** Shares sessions between hosts in a PostgreSQL database. */
-export function sharedSessions(options: SharedSessionsOptions): SharedSessions {
-  return new DatabaseSessions(options);
-}
-
+/** The row of a session that this host has taken. */
 interface TakenSession {
-  fence: string;
-  bytes: string;
-  indexed_bytes: string;
-  first_words: string | null;
-  [column: string]: unknown;
+  fence: number;
+  bytes: number;
+  indexedBytes: number;
+  knowsFirstWords: boolean;
 }
 
-class DatabaseSessions implements SharedSessions {
+/** The sessions in one database. */
+export class SharedSessions {
   readonly #pool: pg.Pool;
   readonly #owner: string;
   readonly #leaseMs: number;
@@ -113,12 +81,17 @@ class DatabaseSessions implements SharedSessions {
     makeFolder(this.#folder);
   }
 
+  /** Starts a session, which this host may write. @throws BonsaiError `session_exists` */
   async create(options: { cwd: string; id?: string; parentSession?: string }): Promise<Session> {
     const { id = crypto.randomUUID(), cwd, parentSession } = options;
     const store = await this.#createStore({ id, cwd, parentSession });
     return createSession({ ...options, id, store });
   }
 
+  /**
+   * Opens a session for writing: no other host can write from then on.
+   * @throws BonsaiError `session_not_found`, `session_leased`: another host works on it
+   */
   async open(id: string, options: OpenSharedOptions = {}): Promise<Session> {
     const store = await this.#openStore(id, options);
     const { appendsLeftovers: appends = false, onLeftovers } = options;
@@ -131,6 +104,7 @@ class DatabaseSessions implements SharedSessions {
     }
   }
 
+  /** The id that is this one or begins with it. @throws BonsaiError `session_not_found`, `session_ambiguous` */
   async find(id: string): Promise<string> {
     const rows = await query<{ id: string }>(
       this.#pool,
@@ -142,14 +116,17 @@ class DatabaseSessions implements SharedSessions {
     return rows[0]!.id;
   }
 
+  /** Latest activity first. */
   list(options?: ListOptions): Promise<SharedSessionSummary[]> {
     return listShared(this.#pool, options);
   }
 
+  /** Finds entries by words, then by similar words. */
   search(text: string, options?: SearchOptions): Promise<SharedHit[]> {
     return searchShared(this.#pool, text, options);
   }
 
+  /** @throws BonsaiError `session_not_found`, `session_leased` */
   async delete(id: string): Promise<void> {
     const rows = await query(
       this.#pool,
@@ -160,10 +137,16 @@ class DatabaseSessions implements SharedSessions {
     if (rows.length === 0) throw await this.#refusal(id);
   }
 
+  /** Yields the stored bytes from an offset on, then new ones as they are stored, until the signal or the deletion. */
   watch(id: string, options: { from?: number; signal?: AbortSignal } = {}): AsyncGenerator<Buffer> {
     return watchSession(this.#pool, id, options);
   }
 
+  /**
+   * Stores a session file, byte for byte, or the entries that a stored session with the same id lacks: as a branch, unless
+   * the file has all entries of the stored session.
+   * @throws BonsaiError `session_leased`, `session_too_old`
+   */
   async push(file: string): Promise<{ id: string; bytes: number; isBranch: boolean }> {
     const { id, cwd, parentSession, version } = openedHeader(file);
     if (version !== 3) throw tooOld(file);
@@ -173,6 +156,7 @@ class DatabaseSessions implements SharedSessions {
     return { id, bytes: await this.#storeFile(store, file), isBranch: false };
   }
 
+  /** Writes a session to a new file, byte for byte. @throws BonsaiError `session_not_found`, `session_exists` */
   async pull(id: string, file: string): Promise<void> {
     const size = await this.#sizeOf(id);
     const parts: Buffer[] = [];
@@ -182,6 +166,7 @@ class DatabaseSessions implements SharedSessions {
     });
   }
 
+  /** Resolves when all closed sessions are stored. @throws the first failure */
   async settled(): Promise<void> {
     const failed = (await Promise.allSettled(this.#closing)).find(({ status }) => status === "rejected");
     if (failed?.status === "rejected") throw failed.reason;
@@ -194,15 +179,10 @@ class DatabaseSessions implements SharedSessions {
   }): Promise<SharedStore> {
     const askedAtMs = performance.now();
     const { id, cwd, parentSession = null } = session;
-    const rows = await query(
-      this.#pool,
-      `insert into bonsai.sessions (id, cwd, parent_session, fence, owner, lease_until)
-       values ($1, $2, $3, 1, $4, clock_timestamp() + $5 * interval '1 millisecond')
-       on conflict do nothing returning 1`,
-      [id, cwd, parentSession, this.#owner, this.#leaseMs],
-    );
-    if (rows.length === 0) throw sessionExists(id);
-    return this.#storeOf({ id, fence: 1, bytes: 0, indexedBytes: 0, knowsFirstWords: false, askedAtMs });
+    const values = [id, this.#owner, this.#leaseMs, cwd, parentSession];
+    const [taken] = await query<TakenSession>(this.#pool, CREATE, values);
+    if (taken === undefined) throw sessionExists(id);
+    return this.#storeOf(id, taken, { askedAtMs });
   }
 
   async #openStore(
@@ -213,29 +193,19 @@ class DatabaseSessions implements SharedSessions {
     for (;;) {
       signal?.throwIfAborted();
       const askedAtMs = performance.now();
-      const [row] = await query<TakenSession>(this.#pool, TAKE, [id, this.#owner, this.#leaseMs]);
-      if (row !== undefined)
-        return this.#storeOf({
-          ...{ id, fence: Number(row.fence), bytes: Number(row.bytes), askedAtMs, isWhole },
-          indexedBytes: Number(row.indexed_bytes),
-          knowsFirstWords: row.first_words !== null,
-        });
+      const [taken] = await query<TakenSession>(this.#pool, TAKE, [id, this.#owner, this.#leaseMs]);
+      if (taken !== undefined) return this.#storeOf(id, taken, { askedAtMs, isWhole });
       const refusal = await this.#refusal(id);
       if (refusal.code !== "session_leased" || performance.now() >= untilMs) throw refusal;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(WAIT_STEP_MS, this.#leaseMs / 4)));
+      await sleep(Math.min(WAIT_STEP_MS, this.#leaseMs / 4), signal);
     }
   }
 
-  async #storeOf(taken: {
-    id: string;
-    fence: number;
-    bytes: number;
-    indexedBytes: number;
-    knowsFirstWords: boolean;
-    askedAtMs: number;
-    isWhole?: boolean | undefined;
-  }): Promise<SharedStore> {
-    const { id, fence, bytes, indexedBytes, knowsFirstWords, askedAtMs, isWhole } = taken;
+  async #storeOf(
+    id: string,
+    { fence, bytes, indexedBytes, knowsFirstWords }: TakenSession,
+    { askedAtMs, isWhole }: { askedAtMs: number; isWhole?: boolean | undefined },
+  ): Promise<SharedStore> {
     const lease = new Lease({ pool: this.#pool, sessionId: id, fence, leaseMs: this.#leaseMs, askedAtMs });
     const options = {
       ...{ pool: this.#pool, lease, folder: this.#folder, storedBytes: bytes, indexedBytes, knowsFirstWords },
@@ -314,6 +284,11 @@ class DatabaseSessions implements SharedSessions {
   }
 }
 
+/** Shares sessions between hosts in a PostgreSQL database. */
+export function sharedSessions(options: SharedSessionsOptions): SharedSessions {
+  return new SharedSessions(options);
+}
+
 const COPIED_BYTES = 1 << 20;
 
 /** The store of a shared session; undefined for a session of this host alone. */
@@ -327,9 +302,17 @@ function openedHeader(file: string): { id: string; cwd: string; parentSession?: 
   return session.header;
 }
 
+const TAKEN_COLUMNS = `fence::float8 as fence, bytes::float8 as bytes, indexed_bytes::float8 as "indexedBytes",
+  first_words is not null as "knowsFirstWords"`;
+
+const CREATE = `
+insert into bonsai.sessions (id, owner, lease_until, cwd, parent_session, fence)
+values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond', $4, $5, 1)
+on conflict do nothing returning ${TAKEN_COLUMNS}`;
+
 /** Takes a session whose lease is over. Two hosts that try at once wait for the row; the second finds a new lease. */
 const TAKE = `
 update bonsai.sessions
 set fence = fence + 1, owner = $2, lease_until = clock_timestamp() + $3 * interval '1 millisecond'
 where id = $1 and coalesce(lease_until, '-infinity') < clock_timestamp()
-returning fence, bytes, indexed_bytes, first_words`;
+returning ${TAKEN_COLUMNS}`;

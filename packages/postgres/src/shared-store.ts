@@ -1,26 +1,17 @@
-import { closeSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
-import { join } from "node:path";
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import type { CallLedger, CallState, LedgerCall, SessionStore } from "@bonsai-agent/session";
-import { readFrom, writeNewFile } from "@bonsai-agent/session/host";
-import type pg from "pg";
 import { query } from "./database.ts";
 import { SessionDrafts } from "./drafts.ts";
-import { connectionOf, HistoryLoader } from "./history-loader.ts";
-import type { Lease } from "./lease.ts";
-import { storable, wholeLength } from "./lines.ts";
-import { type Segment, unpackSegment } from "./segment.ts";
-import { Shipper } from "./shipper.ts";
-import { type ByteRange, fileName, WorkingCopy, workingCopyPath } from "./working-copy.ts";
+import { connectionForThread, HistoryLoader } from "./history-loader.ts";
+import { saveUnstored } from "./leftovers.ts";
+import { storable } from "./lines.ts";
+import { type ByteRange, storedParts } from "./segment.ts";
+import { Shipper, type ShipperOptions } from "./shipper.ts";
+import { WorkingCopy, workingCopyPath } from "./working-copy.ts";
 
-interface SharedStoreOptions {
-  pool: pg.Pool;
-  lease: Lease;
+interface SharedStoreOptions extends Omit<ShipperOptions, "source"> {
   /** Folder of working copies. */
   folder: string;
-  storedBytes: number;
-  indexedBytes: number;
-  knowsFirstWords: boolean;
   /** Called when the store is closed; the promise settles when everything is stored and the lease is given back. */
   onClose: (closed: Promise<void>) => void;
 }
@@ -50,11 +41,8 @@ export class SharedStore implements SessionStore, CallLedger {
   /** @param isWhole true to load the whole session. Default: only its end, older parts when they are read */
   static async open(options: SharedStoreOptions, isWhole = false): Promise<SharedStore> {
     const { pool, lease, folder, storedBytes } = options;
-    const copy = new WorkingCopy(
-      workingCopyPath({ folder, id: lease.sessionId, fence: lease.fence }),
-      storedBytes,
-    );
-    const canLoadLater = connectionOf(pool) !== undefined;
+    const copy = new WorkingCopy(workingCopyPath(folder, lease.sessionId, lease.fence), storedBytes);
+    const canLoadLater = connectionForThread(pool) !== undefined;
     const tailFrom = isWhole || !canLoadLater ? 0 : Math.max(0, storedBytes - TAIL_BYTES);
     try {
       // The first segment has the header.
@@ -176,7 +164,7 @@ export class SharedStore implements SessionStore, CallLedger {
     const rest = Buffer.alloc(this.size() - this.#shipper.storedBytes);
     this.#copy.read(rest, this.#shipper.storedBytes);
     const { folder, lease } = this.#options;
-    const path = saveUnstored({ folder, id: lease.sessionId, fence: lease.fence, lines: rest });
+    const path = saveUnstored(rest, { folder, id: lease.sessionId, fence: lease.fence });
     this.#copy.delete();
     return path;
   }
@@ -185,7 +173,7 @@ export class SharedStore implements SessionStore, CallLedger {
     const { pool, lease } = this.#options;
     this.#loader ??= new HistoryLoader({
       // A pool whose settings no thread can get has loaded everything.
-      connection: connectionOf(pool)!,
+      connection: connectionForThread(pool)!,
       sessionId: lease.sessionId,
       file: this.#copy.path,
     });
@@ -204,111 +192,4 @@ function appendFailure(file: string, detail: string, cause?: unknown): BonsaiErr
     hint: "Free disk space or fix the cause, then try again. Earlier entries are safe.",
     cause,
   });
-}
-
-/** Bytes of one answer of the database. */
-const READ_BYTES = 1 << 22;
-
-/** Reads the segments of ranges, in order. */
-export async function* storedParts(
-  pool: pg.Pool,
-  id: string,
-  ranges: readonly ByteRange[],
-): AsyncGenerator<{ bytes: Buffer; from: number }> {
-  let done = 0;
-  for (const { from, until } of ranges)
-    for (let at = Math.max(from, done); at < until; at = Math.max(at, done)) {
-      const rows = await query<Segment & Record<string, unknown>>(
-        pool,
-        `select from_byte, to_byte, codec, data from bonsai.segments
-         where session_id = $1 and to_byte > $2 and from_byte < $3 order by from_byte`,
-        [id, at, Math.min(until, at + READ_BYTES)],
-      );
-      if (rows.length === 0) throw lostSegments(id, at);
-      for (const row of rows) {
-        yield { bytes: unpackSegment(row), from: Number(row.from_byte) };
-        done = Number(row.to_byte);
-      }
-    }
-}
-
-function lostSegments(id: string, byte: number): BonsaiError {
-  return new BonsaiError({
-    code: "session_not_found",
-    message: `The database lacks the session ${id} from byte ${byte} on. It was deleted meanwhile.`,
-    hint: "Run `bonsai session list --database URL` to list the shared sessions.",
-  });
-}
-
-/** Writes lines that no longer reach the database to a file of their own. Returns its path; undefined without lines. */
-function saveUnstored(lost: {
-  folder: string;
-  id: string;
-  fence: number;
-  lines: Buffer;
-}): string | undefined {
-  const lines = lost.lines.subarray(0, wholeLength(lost.lines));
-  if (lines.length === 0) return undefined;
-  const path = join(lost.folder, `${fileName(lost.id)}.${lost.fence}.unstored.jsonl`);
-  const header = { type: "session", version: 3, id: lost.id, timestamp: new Date().toISOString(), cwd: "" };
-  rmSync(path, { force: true });
-  writeNewFile(path, (fd) => {
-    writeSync(fd, `${JSON.stringify(header)}\n`);
-    for (let at = 0; at < lines.length; ) at += writeSync(fd, lines, at);
-  });
-  return path;
-}
-
-/**
- * Deletes the working copies of earlier runs on this host that were killed, or quit without the database. Lines that were
- * not stored are saved to files.
- * @param appends true to append them instead, if the store has nothing else after the lines before them
- * @returns the paths of the saved lines
- */
-export function saveLeftovers(
-  store: SharedStore,
-  { folder, id, appends }: { folder: string; id: string; appends: boolean },
-): string[] {
-  const name = new RegExp(`^${fileName(id).replaceAll(/[^\w-]/g, "\\$&")}\\.(\\d+)\\.jsonl$`);
-  return readdirSync(folder).flatMap((file) => {
-    const fence = Number(name.exec(file)?.[1]);
-    if (!(fence < store.fence)) return [];
-    const path = join(folder, file);
-    const saved = saveUnstoredOf(path, store, { folder, id, fence, appends });
-    rmSync(path, { force: true });
-    return saved === undefined ? [] : [saved];
-  });
-}
-
-function saveUnstoredOf(
-  path: string,
-  store: SharedStore,
-  { appends, ...place }: { folder: string; id: string; fence: number; appends: boolean },
-): string | undefined {
-  const { lines, continuesStored } = unstoredLines(path, store);
-  if (!appends || !continuesStored) return saveUnstored({ ...place, lines });
-  store.append(lines.subarray(0, wholeLength(lines)));
-  return undefined;
-}
-
-/** A killed host had shipped all but its latest lines. */
-const COMPARED_BYTES = 1 << 22;
-const NEWLINE = 10;
-
-/** The end of a working copy from the first line that the stored session has otherwise, or not at all. */
-function unstoredLines(path: string, store: SharedStore): { lines: Buffer; continuesStored: boolean } {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  const from = Math.max(0, Math.min(size, store.size()) - COMPARED_BYTES);
-  const left = Buffer.alloc(size - from);
-  const fd = openSync(path, "r");
-  readFrom(fd, left, from);
-  closeSync(fd);
-  const stored = Buffer.alloc(Math.max(0, Math.min(left.length, store.size() - from)));
-  store.read(stored, from);
-  let at = 0;
-  // A hole of the working copy is read as zeros.
-  while (at < stored.length && (left[at] === stored[at] || left[at] === 0)) at += 1;
-  if (at === left.length) return { lines: left.subarray(at), continuesStored: false };
-  const start = left.lastIndexOf(NEWLINE, at - 1) + 1;
-  return { lines: left.subarray(start), continuesStored: from + start === store.size() };
 }

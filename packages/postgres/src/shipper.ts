@@ -1,10 +1,9 @@
 import type { CallState, LedgerCall } from "@bonsai-agent/session";
 import type pg from "pg";
-import { isTransientError, query, transaction } from "./database.ts";
+import { query, retry, transaction } from "./database.ts";
 import type { Lease } from "./lease.ts";
 import { listedFacts, storable, textRows, wholeLength } from "./lines.ts";
-import { packSegment } from "./segment.ts";
-import type { ByteRange } from "./working-copy.ts";
+import { type ByteRange, packSegment } from "./segment.ts";
 
 /** Bytes of one statement, unless a line is longer. */
 const MAX_SHIPPED_BYTES = 1 << 20;
@@ -13,10 +12,8 @@ const SEALED_BYTES = 1 << 18;
 /** Texts are indexed at this size, or after a pause. */
 const INDEXED_BYTES = 1 << 18;
 const PAUSE_MS = 2_000;
-const FIRST_RETRY_MS = 50;
-const MAX_RETRY_MS = 2_000;
 
-interface ShipperOptions {
+export interface ShipperOptions {
   pool: pg.Pool;
   lease: Lease;
   /** The bytes of the working copy. */
@@ -113,19 +110,12 @@ export class Shipper {
   }
 
   async #ship(): Promise<void> {
-    const { lease } = this.#options;
-    for (let failures = 0; this.#hasWork(); ) {
-      lease.check();
-      try {
+    while (this.#hasWork())
+      await retry(async () => {
+        this.#options.lease.check();
         await this.#shipOnce();
-        failures = 0;
         if (this.#storedBytes - this.#indexedBytes >= INDEXED_BYTES) await this.#maintain({ isLast: false });
-      } catch (error) {
-        if (!isTransientError(error)) throw error;
-        failures += 1;
-        await delay(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** failures));
-      }
-    }
+      });
     clearTimeout(this.#pause);
     if (this.#indexedBytes === this.#storedBytes) return;
     this.#pause = setTimeout(() => void this.#maintain({ isLast: false }).catch(() => {}), PAUSE_MS);
@@ -154,9 +144,10 @@ export class Shipper {
     const next = this.#nextRange();
     const from = this.#storedBytes;
     const until = next?.range.until ?? from;
-    const facts = listedFacts(next?.bytes ?? Buffer.alloc(0), this.#knowsFirstWords);
+    const bytes = next?.bytes ?? Buffer.alloc(0);
+    const facts = listedFacts(bytes, this.#knowsFirstWords);
     const notes = [...this.#notes.values()];
-    const { codec, data } = packSegment(next?.bytes ?? Buffer.alloc(0));
+    const { codec, data } = packSegment(bytes);
     const sentMs = performance.now();
     const values = [
       ...[lease.sessionId, lease.fence, from, until, codec, data, facts.lines],
@@ -281,7 +272,3 @@ select locked.id, t.from_byte, t.entry_id, t.type, t.role, t.at, t.body
 from locked, jsonb_to_recordset($4::jsonb)
   as t(from_byte bigint, entry_id text, type text, role text, at timestamptz, body text)
 on conflict do nothing`;
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}

@@ -1,6 +1,7 @@
+import { sleep } from "@bonsai-agent/messages/host";
 import type pg from "pg";
-import { connect, isTransientError, query } from "./database.ts";
-import { storedParts } from "./shared-store.ts";
+import { isTransientError, query, withoutSecrets } from "./database.ts";
+import { storedParts } from "./segment.ts";
 
 /** Without a notification, as from a server that pools transactions, the watcher asks again after this time. */
 const POLL_MS = 2_000;
@@ -12,9 +13,10 @@ export async function* watchSession(
   id: string,
   { from = 0, signal }: { from?: number; signal?: AbortSignal },
 ): AsyncGenerator<Buffer> {
-  const bell = new Bell();
-  signal?.addEventListener("abort", () => bell.ring(), { once: true });
-  const listener = new Listener(pool, id, bell);
+  let pause = new AbortController();
+  const endPause = () => pause.abort();
+  signal?.addEventListener("abort", endPause);
+  const listener = new Listener(pool, id, endPause);
   try {
     for (let at = from; signal?.aborted !== true; ) {
       const size = await listener.sizeNow();
@@ -24,9 +26,14 @@ export async function* watchSession(
           yield part.bytes.subarray(at - part.from);
           at = part.from + part.bytes.length;
         }
-      else await bell.rung(POLL_MS);
+      else {
+        // Growth since `sizeNow` has ended this pause before it begins.
+        await sleep(POLL_MS, pause.signal);
+        pause = new AbortController();
+      }
     }
   } finally {
+    signal?.removeEventListener("abort", endPause);
     listener.close();
   }
 }
@@ -35,14 +42,14 @@ export async function* watchSession(
 class Listener {
   readonly #pool: pg.Pool;
   readonly #id: string;
-  readonly #bell: Bell;
+  readonly #onGrowth: () => void;
   #connection: pg.PoolClient | undefined;
   #size = 0;
 
-  constructor(pool: pg.Pool, id: string, bell: Bell) {
+  constructor(pool: pg.Pool, id: string, onGrowth: () => void) {
     this.#pool = pool;
     this.#id = id;
-    this.#bell = bell;
+    this.#onGrowth = onGrowth;
   }
 
   /** The stored bytes; undefined for a deleted session. While the server is away, those of the last time. */
@@ -81,12 +88,12 @@ class Listener {
   }
 
   async #listen(): Promise<pg.PoolClient> {
-    const connection = await connect(this.#pool);
+    const connection = await withoutSecrets(() => this.#pool.connect());
     connection.on("error", () => {
       if (connection === this.#connection) this.close();
     });
     connection.on("notification", ({ payload }) => {
-      if (payload === this.#id) this.#bell.ring();
+      if (payload === this.#id) this.#onGrowth();
     });
     try {
       await query(connection, "listen bonsai");
@@ -95,28 +102,5 @@ class Listener {
       throw error;
     }
     return connection;
-  }
-}
-
-/** Wakes one waiting caller; a ring before the wait counts. */
-class Bell {
-  #isRung = false;
-  #wake = () => {};
-
-  ring(): void {
-    this.#isRung = true;
-    this.#wake();
-  }
-
-  async rung(timeoutMs: number): Promise<void> {
-    if (!this.#isRung)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    this.#isRung = false;
   }
 }

@@ -11,12 +11,7 @@ import {
 import { join } from "node:path";
 import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { makeFolder, readFrom } from "@bonsai-agent/session/host";
-
-/** Bytes of a session's file: `from` up to `until`. */
-export interface ByteRange {
-  from: number;
-  until: number;
-}
+import type { ByteRange } from "./segment.ts";
 
 /**
  * The local file of a session that is open for writing. It has the size of the whole session from the start, but only the
@@ -109,15 +104,7 @@ export class WorkingCopy {
 }
 
 /** The path of a working copy: no two hosts that share a folder have the same fence. */
-export function workingCopyPath({
-  folder,
-  id,
-  fence,
-}: {
-  folder: string;
-  id: string;
-  fence: number;
-}): string {
+export function workingCopyPath(folder: string, id: string, fence: number): string {
   makeFolder(folder);
   return join(folder, `${fileName(id)}.${fence}.jsonl`);
 }

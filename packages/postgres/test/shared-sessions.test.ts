@@ -5,6 +5,7 @@ import { createSession, openSession } from "@bonsai-agent/session";
 import { generateSession } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { databaseStatus, initDatabase, sharedStoreOf } from "../src/index.ts";
+import { storedParts } from "../src/segment.ts";
 import { testDrafts } from "./draft-cases.ts";
 import { type TestDatabase, testDatabase, userMessage } from "./test-database.ts";
 
@@ -223,6 +224,34 @@ test("a file is pushed and pulled byte for byte, also with a torn last line", as
   await host.pull(session.id, join(folder, "copy.jsonl"));
   expect(readFileSync(join(folder, "copy.jsonl")).equals(readFileSync(file))).toBe(true);
   await expect(host.pull(session.id, file)).rejects.toMatchObject({ code: "session_exists" });
+});
+
+test("the stored bytes come once, also if the writer joins their segments in between, and gaps are refused", async () => {
+  const { pool } = database;
+  const add = (from: number, until: number) =>
+    pool.query(
+      `insert into bonsai.segments (session_id, fence, from_byte, to_byte, codec, data)
+       values ('joined', 1, $1::int, $2::int, 0, convert_to(repeat('x', $2::int - $1::int), 'UTF8'))`,
+      [from, until],
+    );
+  const page = 1 << 22;
+  const size = page + 20;
+  await pool.query("insert into bonsai.sessions (id, cwd, bytes) values ('joined', '/joined', $1)", [size]);
+  for (const from of [0, 10, page, page + 10]) await add(from, from === 10 ? page : from + 10);
+  const ends: number[] = [];
+  for await (const { bytes, from } of storedParts(pool, "joined", [{ from: 0, until: size }])) {
+    if (ends.length === 0) {
+      await pool.query("delete from bonsai.segments where session_id = 'joined' and from_byte >= 10");
+      await add(10, size);
+    }
+    expect(from).toBe(ends.at(-1) ?? 0);
+    ends.push(from + bytes.length);
+  }
+  expect(ends).toEqual([10, page, size]);
+
+  await pool.query("delete from bonsai.segments where session_id = 'joined' and from_byte = 0");
+  const gap = storedParts(pool, "joined", [{ from: 0, until: size }]).next();
+  await expect(gap).rejects.toMatchObject({ code: "session_not_found" });
 });
 
 test("opening a long session loads only its end, and older entries when they are read", async () => {
