@@ -305,9 +305,12 @@ begin
 end $$;
 create trigger note_write before insert on bonsai.segments for each row execute function chaos.note_write()`;
 
+/** Only of sessions whose job had not ended: the next job of another one can wait for its turn. */
 const NOTE_DEATH = `
-insert into chaos.deaths select id, fence, clock_timestamp(), lease_until from bonsai.sessions
-where owner like $1 and lease_until > clock_timestamp()`;
+insert into chaos.deaths select s.id, fence, clock_timestamp(), lease_until
+from bonsai.sessions s join bonsai_jobs.job j on j.singleton_key = s.id and j.state = 'active'
+where owner like $1 and lease_until > clock_timestamp() and not exists (
+  select from bonsai.calls c where c.session_id = s.id and c.call_id = 'job:' || j.id and c.state = 'settled')`;
 
 const RECOVERIES = `
 select extract(epoch from min(w.at) - d.at)::float * 1000 as "afterDeathMs",
