@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import { sleep } from "@bonsai-agent/messages/host";
@@ -9,7 +9,7 @@ import {
   type Session,
   type SessionStore,
 } from "@bonsai-agent/session";
-import { addMissingEntries, makeFolder, readFrom, writeNewFile } from "@bonsai-agent/session/host";
+import { addMissingEntries, makeFolder, readFrom, streamNewFile } from "@bonsai-agent/session/host";
 import type pg from "pg";
 import { query } from "./database.ts";
 import { Lease } from "./lease.ts";
@@ -158,12 +158,11 @@ export class SharedSessions {
 
   /** Writes a session to a new file, byte for byte. @throws BonsaiError `session_not_found`, `session_exists` */
   async pull(id: string, file: string): Promise<void> {
-    const size = await this.#sizeOf(id);
-    const parts: Buffer[] = [];
-    for await (const { bytes } of storedParts(this.#pool, id, [{ from: 0, until: size }])) parts.push(bytes);
-    writeNewFile(file, (fd) => {
-      for (const bytes of parts) for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-    });
+    await streamNewFile(file, this.#bytesOf(id, await this.#sizeOf(id)));
+  }
+
+  async *#bytesOf(id: string, size: number): AsyncGenerator<Buffer> {
+    for await (const { bytes } of storedParts(this.#pool, id, [{ from: 0, until: size }])) yield bytes;
   }
 
   /** Resolves when all closed sessions are stored. @throws the first failure */

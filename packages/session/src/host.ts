@@ -10,4 +10,4 @@ export { sqlite } from "./search/index-database.ts";
 export { sessionFiles } from "./session-list.ts";
 export { summarizeSession, userWords } from "./session-summary.ts";
 export { readFrom } from "./store/jsonl-store.ts";
-export { makeFolder, NewFile, writeNewFile, writeSessionFile } from "./store/new-file.ts";
+export { makeFolder, NewFile, streamNewFile, writeNewFile, writeSessionFile } from "./store/new-file.ts";

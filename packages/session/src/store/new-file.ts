@@ -1,6 +1,17 @@
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  createWriteStream,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry, SessionHeader } from "../entry.ts";
 import { entryLine } from "../read/sound-entry.ts";
@@ -64,6 +75,21 @@ export function writeNewFile(path: string, write: (fd: number) => void): void {
     } finally {
       closeSync(fd);
     }
+    file.publish();
+  } catch (cause) {
+    throw creationFailure(path, cause);
+  } finally {
+    file?.discard();
+  }
+}
+
+/** As `writeNewFile`, of bytes that arrive one after the other. */
+export async function streamNewFile(path: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
+  if (existsSync(path)) throw fileExists(path);
+  let file: NewFile | undefined;
+  try {
+    file = new NewFile(path);
+    await pipeline(parts, createWriteStream(file.temporaryPath, { flags: "wx", mode: 0o600 }));
     file.publish();
   } catch (cause) {
     throw creationFailure(path, cause);
