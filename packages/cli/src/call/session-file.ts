@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readSync,
   renameSync,
   statSync,
@@ -223,4 +224,11 @@ export function moveSession(from: string, to: string): void {
 /** The folder of the sessions of sub-agents. */
 export function tasksFolder(file: string): string {
   return `${file.replace(/\.jsonl$/, "")}.tasks`;
+}
+
+/** The sessions of sub-agents. */
+export function taskFiles(file: string | undefined): string[] {
+  const folder = file === undefined ? "" : tasksFolder(file);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => (/^[\w.-]+\.jsonl$/.test(name) ? [join(folder, name)] : []));
 }

@@ -246,7 +246,6 @@ test("hostile and damaged archives are refused and leave nothing", async () => {
     await made({ "manifest.json": `"${"x".repeat(2 ** 20)}"` }),
     await made({ "session.jsonl": undefined }),
     await made({ "session.jsonl": "no session" }),
-    await made({ "checkpoints.bundle": "no bundle" }),
     written(""),
     written("PK\x03\x04 and no more"),
   ];
@@ -257,6 +256,21 @@ test("hostile and damaged archives are refused and leave nothing", async () => {
   expect(await refused(patched("zz/evil.txt", "../evil.txt"))).toBe("archive_damaged");
   expect(await refused(patched("zz/evil.txt", "/z/evil.txt"))).toBe("archive_damaged");
   expect(await refused(patched("session.jsonx", "session.jsonl"))).toBe("archive_damaged");
+});
+
+test("an encrypted file, and one with another compression, are errors that say so", async () => {
+  const whole = readFileSync(await made({}));
+  const header = whole.lastIndexOf("session.jsonl") - 46;
+  for (const [at, value] of [
+    [8, 1],
+    [10, 14],
+  ] as const) {
+    const bytes = Buffer.from(whole);
+    bytes[header + at] = value;
+    await expect(imported(written(bytes))).rejects.toThrow(
+      /its session.jsonl is encrypted, or compressed by another method/,
+    );
+  }
 });
 
 test("an import shows no setting that this Bonsai does not have", async () => {
@@ -270,7 +284,7 @@ test("an import shows no setting that this Bonsai does not have", async () => {
 test("a file of the archive that is not named like a task is never written", async () => {
   const home = testFolder();
   const { file, taskCount } = await imported(
-    await made({ "tasks/a/b.jsonl": "x", "tasks/..jsonl": "x", other: "y" }),
+    await made({ "session.tasks/a/b.jsonl": "x", "session.tasks/..jsonl": "x", other: "y" }),
     home,
   );
   expect(taskCount).toBe(1);

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { messageOf } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
@@ -10,130 +11,123 @@ const REFS = "refs/bonsai/checkpoints";
 const OWN_REF = /^refs\/bonsai\/checkpoints\/[\w-]+\/\d+-([0-9a-f]{12})$/;
 const COMMIT = /^[0-9a-f]{40,64}$/;
 
-/** Bundles of git begin with this. */
-export const BUNDLE_MARK = /^# v\d+ git bundle\n/;
-
 /** The commits of a session's checkpoints. */
 export function checkpointCommits(session: Session): Set<string> {
-  const commits = new Set<string>();
   const index = session.index();
   const numbers = index.numbersOf("custom").filter((number) => (index.detail(number) ?? TYPE) === TYPE);
-  for (const { entry } of session.entriesAt(numbers)) {
-    if (entry.type !== "custom" || entry.customType !== TYPE) continue;
+  const commits = [...session.entriesAt(numbers)].flatMap(({ entry }) => {
+    if (entry.type !== "custom" || entry.customType !== TYPE) return [];
     const { commit } = (entry.data ?? {}) as { commit?: unknown };
-    if (typeof commit === "string" && COMMIT.test(commit)) commits.add(commit);
-  }
-  return commits;
+    return typeof commit === "string" && COMMIT.test(commit) ? [commit] : [];
+  });
+  return new Set(commits);
 }
 
 export interface Bundled {
-  /** Checkpoints in the bundle. 0: there is no bundle. */
+  /** Checkpoints that a clone can restore: from the bundle, or because a remote has them. */
   carried: number;
   /** Checkpoints whose changed files have a secret. */
   withSecrets: number;
-  /** Why a checkpoint is missing. */
+  /** The reason why a checkpoint is missing. */
   reason?: string;
 }
 
 /**
- * Writes a bundle with the checkpoints that a repository has. It lacks the commits of remotes, or else the first commit: so
- * only a clone can take it.
- * @param hasSecret leaves out checkpoints whose changed files have one. Committed files are not looked at
+ * Writes a bundle with the checkpoints that a repository has. The bundle lacks the commits of remotes and the first
+ * commit, so only a clone can take it. No bundle is written if it would be empty.
+ * @param hasSecret leaves out checkpoints whose changed files have one. Committed files are not checked
  */
 export async function bundleCheckpoints(
   commits: ReadonlySet<string>,
   { file, folders, hasSecret }: { file: string; folders: string[]; hasSecret: (text: string) => boolean },
 ): Promise<Bundled> {
-  let reason = "their repository is not here";
   for (const cwd of folders) {
+    // A folder that is gone or in no repository has no checkpoints.
+    const list = await git(cwd, ["for-each-ref", "--format=%(objectname) %(refname)", REFS]).catch(() => "");
+    const refs = ownRefs(list, commits);
+    if (refs.size === 0) continue;
     try {
-      const refs = (await refsIn(cwd)).filter(({ commit }) => commits.has(commit));
-      if (refs.length === 0) continue;
-      const secret = await commitsWithSecrets(cwd, refs, hasSecret);
-      const names = refs.filter(({ commit }) => !secret.has(commit)).map(({ ref }) => ref);
-      if (names.length > 0) {
-        const known = (await git(cwd, ["rev-list", "--max-parents=0", ...names, "--not", "--remotes"]))
-          .split("\n")
-          .filter((root) => root !== "" && !commits.has(root));
-        await git(cwd, ["bundle", "create", "--quiet", file, ...names, "--not", "--remotes", ...known]);
-      }
+      const found = refs.size;
+      for (const commit of refs.keys()) if (hasSecret(await changedFiles(cwd, commit))) refs.delete(commit);
+      if (refs.size > 0) await writeBundle(cwd, file, refs);
       return {
-        ...{
-          carried: new Set(refs.map(({ commit }) => commit)).size - secret.size,
-          withSecrets: secret.size,
-        },
-        ...(refs.length < commits.size && { reason: "the repository no longer has the others" }),
+        ...{ carried: refs.size, withSecrets: found - refs.size },
+        ...(found < commits.size && { reason: "the repository no longer has the others" }),
       };
     } catch (error) {
-      reason = reasonOf(error);
+      return { carried: 0, withSecrets: 0, reason: reasonOf(error) };
     }
   }
-  return { carried: 0, withSecrets: 0, reason };
+  return { carried: 0, withSecrets: 0, reason: "their repository is not here" };
 }
 
-/**
- * Adds the checkpoints of a bundle to the repository of a folder. Changes no other ref.
- * @returns how many of the commits the repository keeps now, and why it lacks others
- */
+async function writeBundle(cwd: string, file: string, refs: ReadonlyMap<string, string>): Promise<void> {
+  const list = await git(cwd, ["rev-list", "--parents", ...refs.keys(), "--not", "--remotes"]);
+  // Commits that no remote has, each with its parents.
+  const unpushed = list
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(" "));
+  const names = unpushed.flatMap(([commit = ""]) => refs.get(commit) ?? []);
+  const first = unpushed.flatMap(([commit = "", parent]) =>
+    parent === undefined && !refs.has(commit) ? [commit] : [],
+  );
+  if (names.length > 0)
+    await git(cwd, ["bundle", "create", "--quiet", file, ...names, "--not", "--remotes", ...first]);
+}
+
+export interface Unbundled {
+  count: number;
+  /** Checkpoints that the repository has now. */
+  restored: number;
+  /** The reason why it lacks others. */
+  reason?: string;
+}
+
+/** Adds the checkpoints of a bundle, if there is one, to the repository of a folder. Changes no other ref. */
 export async function unbundleCheckpoints(
   commits: ReadonlySet<string>,
   { file, cwd }: { file: string; cwd: string },
-): Promise<{ restored: number; reason?: string }> {
+): Promise<Unbundled> {
+  let reason = "the file lacks the others";
   try {
-    const wanted = heads(await git(cwd, ["bundle", "list-heads", file])).filter(
-      ({ ref, commit }) => commits.has(commit) && commit.startsWith(OWN_REF.exec(ref)?.[1] ?? " "),
-    );
+    const list = existsSync(file) ? await git(cwd, ["bundle", "list-heads", file]) : "";
+    const refs = [...ownRefs(list, commits).values()].map((ref) => `${ref}:${ref}`);
     const quiet = ["--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules"];
-    if (wanted.length > 0)
-      await git(cwd, ["fetch", ...quiet, file, ...wanted.map(({ ref }) => `${ref}:${ref}`)]);
-    return { restored: new Set(wanted.map(({ commit }) => commit)).size };
+    if (refs.length > 0) await git(cwd, ["fetch", ...quiet, file, ...refs]);
   } catch (error) {
-    return { restored: 0, reason: reasonOf(error) };
+    reason = reasonOf(error);
   }
+  // A remote can have some of them.
+  const known = await git(cwd, ["rev-list", "--no-walk", "--ignore-missing", ...commits]).catch(() => "");
+  const [count, restored] = [commits.size, known.split("\n").length - 1];
+  return { count, restored, ...(restored < count && { reason }) };
 }
 
-interface Head {
-  commit: string;
-  ref: string;
+/** Names of refs by their commits: those of the session. */
+function ownRefs(list: string, commits: ReadonlySet<string>): Map<string, string> {
+  const refs = list.split("\n").map((line) => line.split(" ", 2) as [string, string]);
+  return new Map(
+    refs.filter(([commit, ref]) => commits.has(commit) && commit.startsWith(OWN_REF.exec(ref)?.[1] ?? " ")),
+  );
 }
 
-async function refsIn(cwd: string): Promise<Head[]> {
-  return heads(await git(cwd, ["for-each-ref", "--format=%(objectname) %(refname)", REFS]));
+/** The names and contents of the files that differ from the parent commit's. */
+async function changedFiles(cwd: string, commit: string): Promise<string> {
+  const whole = ["--text", "--no-renames", "--no-ext-diff", "--no-textconv", "-U1000000"];
+  const diff = await git(cwd, ["diff-tree", "-p", "--root", ...whole, commit]);
+  return diff.replaceAll(/^-.*\n/gm, "");
 }
 
-function heads(lines: string): Head[] {
-  return lines.split("\n").flatMap((line) => {
-    const [commit = "", ref = ""] = line.split(" ");
-    return OWN_REF.test(ref) ? [{ commit, ref }] : [];
-  });
-}
-
-/** The commits whose files have a secret where they differ from their parent's. */
-async function commitsWithSecrets(
-  cwd: string,
-  refs: readonly Head[],
-  hasSecret: (text: string) => boolean,
-): Promise<Set<string>> {
-  const flags = ["--no-walk=unsorted", "--raw", "--no-abbrev", "--no-renames", "--format=%x00%H"];
-  const log = await git(cwd, ["log", ...flags, ...refs.map(({ ref }) => ref)]);
-  const isSecret = new Map<string, boolean>();
-  const found = new Set<string>();
-  for (const [commit = "", ...changes] of log.split("\0").map((part) => part.split("\n")))
-    for (const change of changes) {
-      const blob = /^:\d+ 1[02]\d+ [0-9a-f]+ ([0-9a-f]+)/.exec(change)?.[1];
-      if (blob === undefined) continue;
-      if (!isSecret.has(blob)) isSecret.set(blob, hasSecret(await git(cwd, ["cat-file", "blob", blob])));
-      if (isSecret.get(blob) === true) found.add(commit);
-    }
-  return found;
-}
-
-/** Runs no hooks and starts no other program. */
-const QUIET = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"];
+/** Runs no hooks, starts no other program, and refuses trees that would write into `.git`. */
+const GUARDS = [
+  ...["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"],
+  "fetch.fsckObjects=true",
+];
 const MAX_OUTPUT_BYTES = 64 << 20;
 
 async function git(cwd: string, args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)("git", [...QUIET.flatMap((each) => ["-c", each]), ...args], {
+  const { stdout } = await promisify(execFile)("git", [...GUARDS.flatMap((each) => ["-c", each]), ...args], {
     ...{ cwd, maxBuffer: MAX_OUTPUT_BYTES, env: { ...process.env, LC_ALL: "C" } },
   });
   return stdout;
@@ -142,6 +136,7 @@ async function git(cwd: string, args: string[]): Promise<string> {
 function reasonOf(error: unknown): string {
   const { code, stderr = "" } = error as { code?: unknown; stderr?: string };
   if (code === "ENOENT") return "git is not installed, or the folder is gone";
+  if (code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return "a checkpoint is too large";
   if (/not a git repository/.test(stderr)) return "the folder is not in a git repository";
   if (/prerequisite/.test(stderr))
     return "the repository lacks commits that they build on. Fetch them and import the file again";

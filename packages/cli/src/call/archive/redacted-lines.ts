@@ -18,20 +18,15 @@ export function* storedBytes(store: LineSource, until: number): Generator<Buffer
   }
 }
 
-/** Whole lines with their newlines; the last one can have none. */
-function* linesOf(parts: Iterable<Buffer>): Generator<Buffer> {
-  let begun: Buffer[] = [];
-  for (const part of parts) {
-    let start = 0;
-    for (let end = part.indexOf(NEWLINE); end >= 0; end = part.indexOf(NEWLINE, start)) {
-      const rest = part.subarray(start, end + 1);
-      yield begun.length === 0 ? rest : Buffer.concat([...begun, rest]);
-      begun = [];
-      start = end + 1;
-    }
-    if (start < part.length) begun.push(part.subarray(start));
+/** Whole lines with their newlines, several at once; the last one can have none. */
+function* wholeLines(store: LineSource, until: number): Generator<Buffer> {
+  const begun: Buffer[] = [];
+  for (const part of storedBytes(store, until)) {
+    const end = part.lastIndexOf(NEWLINE) + 1;
+    if (end > 0) yield Buffer.concat([...begun.splice(0), part.subarray(0, end)]);
+    begun.push(part.subarray(end));
   }
-  if (begun.length > 0) yield Buffer.concat(begun);
+  yield Buffer.concat(begun);
 }
 
 /**
@@ -52,23 +47,29 @@ export class LineRedaction extends SecretFilter {
   /** Remembers the secrets of a store, so that earlier lines can be redacted with the knowledge of later ones. */
   learnFrom(store: LineSource, until: number): void {
     const { count } = this;
-    for (const line of linesOf(storedBytes(store, until))) this.#redacted(line.toString());
+    const lines = this.lines(store, until);
+    while (lines.next().done !== true);
     this.count = count;
   }
 
+  /** The redacted bytes of a store, some lines at once. */
   *lines(store: LineSource, until: number): Generator<Buffer> {
-    let pending: Buffer[] = [];
-    let pendingBytes = 0;
-    for (const line of linesOf(storedBytes(store, until))) {
-      const bytes = this.#line(line);
-      pending.push(bytes);
-      pendingBytes += bytes.length;
-      if (pendingBytes < READ_BYTES) continue;
-      yield Buffer.concat(pending);
-      pending = [];
-      pendingBytes = 0;
+    for (const lines of wholeLines(store, until)) {
+      const redacted: Buffer[] = [];
+      for (let start = 0, end = 0; start < lines.length; start = end) {
+        end = lines.indexOf(NEWLINE, start) + 1 || lines.length;
+        redacted.push(this.#line(lines.subarray(start, end)));
+      }
+      yield Buffer.concat(redacted);
     }
-    yield Buffer.concat(pending);
+  }
+
+  /** True if a text that is no line has a secret. */
+  hasSecret(text: string): boolean {
+    const { count } = this;
+    const isFound = this.text(text) !== text;
+    this.count = count;
+    return isFound;
   }
 
   override field(name: string, value: string): string {

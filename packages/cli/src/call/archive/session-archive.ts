@@ -1,37 +1,29 @@
-import {
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { createWriteStream, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, isAbsolute, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AgentSettings } from "@bonsai-agent/agent";
 import { compactionSettingsSchema, settingsForModel } from "@bonsai-agent/compaction";
-import { isRecord, redactSecrets } from "@bonsai-agent/messages";
-import { JsonlStore, type Session } from "@bonsai-agent/session";
+import { isRecord } from "@bonsai-agent/messages";
+import { JsonlStore, type Session, type SessionStore } from "@bonsai-agent/session";
 import { NewFile } from "@bonsai-agent/session/host";
 import { ZipFile } from "yazl";
 import { bytes, count, counted } from "../../views/numbers.ts";
-import { outputExists, tasksFolder } from "../session-file.ts";
+import { outputExists, taskFiles, tasksFolder } from "../session-file.ts";
 import { type Bundled, bundleCheckpoints, checkpointCommits } from "./git-checkpoints.ts";
 import { LineRedaction, storedBytes } from "./redacted-lines.ts";
 
 // A session in one file: a zip with the session's file, its sub-agents' files, git checkpoints and a manifest.
 
 export const ARCHIVE_VERSION = 1;
-/** The name of a file of the zip. */
+/** The names of files in the zip. */
 export const SESSION_FILE = "session.jsonl";
 export const MANIFEST_FILE = "manifest.json";
 export const BUNDLE_FILE = "checkpoints.bundle";
-/** The session of a sub-agent. No other name of a zip becomes a path. */
-export const TASK_FILE = /^tasks\/([\w.-]+\.jsonl)$/;
-export const CARRIED_FILE = new RegExp(`^${SESSION_FILE}$|${TASK_FILE.source}|^${BUNDLE_FILE}$`);
+/** Other files of a zip are never unpacked. The folder has the sessions of sub-agents. */
+export const CARRIED_FILE =
+  /^(?:session\.jsonl|manifest\.json|checkpoints\.bundle|session\.tasks\/[\w.-]+\.jsonl)$/;
 
 export type Setting = string | number | boolean;
 /** Values by the name of their setting. */
@@ -72,34 +64,35 @@ export async function writeArchive(options: ArchiveOptions): Promise<ArchiveRepo
   const { session, file, secrets } = options;
   const work = mkdtempSync(join(tmpdir(), "bonsai-export-"));
   const archive = new NewFile(file, outputExists);
-  const taskFiles = taskFilesOf(session);
-  const stores = taskFiles.map((path) => JsonlStore.open(path));
+  const stores: SessionStore[] = [];
   try {
+    const tasks = taskFiles(session.file);
+    for (const task of tasks) stores.push(JsonlStore.open(task));
+    const contents = [session.store, ...stores].map((store, at) => {
+      const name = at === 0 ? SESSION_FILE : `${tasksFolder(SESSION_FILE)}/${basename(tasks[at - 1]!)}`;
+      return { name, store, size: store.size() };
+    });
     const index = session.index();
     const redaction = secrets && new LineRedaction(secrets, (text) => index.find(text) >= 0);
-    const sizes = new Map([session.store, ...stores].map((store) => [store, store.size()]));
-    for (const [store, bytes] of sizes) redaction?.learnFrom(store, bytes);
+    for (const { store, size } of contents) redaction?.learnFrom(store, size);
     const bundle = join(work, BUNDLE_FILE);
-    const checkpoints = await bundled(options, bundle);
+    const checkpoints = await bundled(options, bundle, redaction);
+
     const zip = new ZipFile();
     const output = zip.outputStream as Readable;
     zip.on("error", (error) => output.destroy(error as Error));
     zip.addBuffer(Buffer.from(`${JSON.stringify(manifestOf(options), null, 2)}\n`), MANIFEST_FILE);
-    for (const [at, store] of [session.store, ...stores].entries()) {
-      const name = at === 0 ? SESSION_FILE : `tasks/${basename(taskFiles[at - 1]!)}`;
-      const size = sizes.get(store)!;
-      zip.addReadStream(
-        Readable.from(redaction?.lines(store, size) ?? storedBytes(store, size), { objectMode: false }),
-        name,
-      );
+    for (const { name, store, size } of contents) {
+      const bytes = redaction?.lines(store, size) ?? storedBytes(store, size);
+      zip.addReadStream(Readable.from(bytes, { objectMode: false }), name);
     }
-    if (existsSync(bundle)) zip.addReadStream(createReadStream(bundle), BUNDLE_FILE, { compress: false });
+    if (existsSync(bundle)) zip.addFile(bundle, BUNDLE_FILE, { compress: false });
     zip.end();
     await pipeline(output, createWriteStream(archive.temporaryPath, { flags: "wx", mode: 0o600 }));
     archive.publish();
     return {
       ...{ format: "bonsai", file, sizeBytes: statSync(file).size, redacted: redaction?.count ?? 0 },
-      ...{ taskCount: taskFiles.length, ...(checkpoints && { checkpoints }) },
+      ...{ taskCount: tasks.length, ...(checkpoints && { checkpoints }) },
     };
   } finally {
     for (const store of stores) store.close();
@@ -122,21 +115,15 @@ export function archiveWords({ sizeBytes, redacted, taskCount, checkpoints }: Ar
 }
 
 async function bundled(
-  { session, cwd, secrets: known }: ArchiveOptions,
+  { session, cwd }: ArchiveOptions,
   file: string,
-): Promise<(Bundled & { count: number }) | undefined> {
+  redaction: LineRedaction | undefined,
+): Promise<ArchiveReport["checkpoints"]> {
   const commits = checkpointCommits(session);
   if (commits.size === 0) return undefined;
-  const hasSecret = (text: string) => known !== undefined && redactSecrets(text, { known }) !== text;
+  const hasSecret = (text: string) => redaction?.hasSecret(text) ?? false;
   const bundle = await bundleCheckpoints(commits, { file, folders: [cwd, session.cwd], hasSecret });
   return { count: commits.size, ...bundle };
-}
-
-/** The sessions of sub-agents. */
-function taskFilesOf({ file }: Session): string[] {
-  const folder = file === undefined ? "" : tasksFolder(file);
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder).flatMap((name) => (TASK_FILE.test(`tasks/${name}`) ? [join(folder, name)] : []));
 }
 
 function manifestOf({ session, settings, secrets }: ArchiveOptions): ArchiveManifest {
