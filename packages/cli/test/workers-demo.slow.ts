@@ -57,7 +57,7 @@ test("two workers are killed, their sessions continue on others, and nothing rem
   const names = events.map(({ event }) => event);
   expect(names.filter((name) => name === "killed")).toHaveLength(2);
   expect(names.filter((name) => name === "continued")).toHaveLength(2);
-  expect(events.at(-1)).toMatchObject({ event: "ended", jobs: 12 });
+  expect(events.at(-1)).toMatchObject({ event: "ended", sessions: 6, commands: 90 });
   for (const { by, killed } of events.at(-1).continuations) expect(by).not.toBe(killed);
   expect(left()).toEqual(NOTHING);
 });

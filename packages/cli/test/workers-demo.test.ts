@@ -6,52 +6,44 @@ import { renderLine } from "../src/views/line.ts";
 import { textWidth } from "../src/views/terminal-text.ts";
 import { runCli } from "./run-cli.ts";
 
-const worker = { owner: "host:1", isRestarted: false };
-const session = { id: "a", entries: 20, fence: 2, owner: undefined };
-const killed = { killed: "w2", killedMs: 8_000, session: "s2" };
+const running = { process: { signalCode: null } };
+const killed = { process: { signalCode: "SIGKILL" } };
+const session = { name: "session 2", ran: 15 };
 const state: DemoState = {
   nowMs: 31_400,
-  leaseSeconds: 10,
-  server: "PostgreSQL 18.4",
   workers: [
-    { ...worker, name: "w1", state: "working", sessionId: "a" },
-    { ...worker, name: "w2", owner: "host:2", state: "killed", sessionId: "b", killedMs: 8_000 },
-    { ...worker, name: "w3", owner: "host:3", state: "working", sessionId: "c", isRestarted: true },
-    { ...worker, name: "w4", owner: "host:4", state: "waiting" },
-    { ...worker, name: "w5", owner: "host:5", state: "starting" },
+    { ...running, name: "w1", session: { name: "session 1", ran: 8 } },
+    { ...killed, name: "w2", session: { name: "session 3", ran: 3 } },
+    { ...running, name: "w3", session },
+    { ...killed, name: "w4", session },
+    { ...running, name: "w5" },
   ],
-  sessions: [
-    { ...session, name: "s1", owner: "host:1" },
-    { ...session, name: "s2", id: "b", entries: 7 },
-    { ...session, name: "s3", id: "c", entries: 40, fence: 4, owner: "host:3" },
+  commands: 15,
+  events: [
+    { text: "5 workers share 3 sessions." },
+    { text: "w4 was killed while session 2 ran a command." },
+    { text: "w3 continued session 2, 12 s after w4 was killed." },
+    { text: "w2 was killed while session 3 ran a command." },
   ],
-  continuations: [killed, { ...killed, killed: "w5", session: "s3", by: "w3", continuedMs: 20_300 }],
-  jobs: { done: 3, working: 2, waiting: 1 },
-  calls: { ended: 31, uncertain: 1 },
 };
 
 const picture = (width: number, height: number) =>
   workersPicture(state, { width, height }).map((line) => renderLine(line, false));
 
-test("the picture shows each worker, each session and the counts", () => {
+test("the picture shows each worker and the events", () => {
   expect(picture(100, 40).join("\n")).toMatchInlineSnapshot(`
-    "bonsai worker --demo 31 s · PostgreSQL 18.4
-    Lease: 10 s here, 45 s by default
+    "bonsai worker --demo  31 s
+    5 workers share 3 sessions.
 
-    w1  working on s1
-    w2  killed 23 s ago while it worked on s2
-    w3  restarted, working on s3
-    w4  waiting
-    w5  starting
+    w1  session 1  █████·····  8 of 15 commands
+    w2  killed, session 3 waits
+    w3  session 2  ██████████  15 of 15 commands
+    w4  killed
+    w5  no session
 
-    s1  █████·····  20 entries  w1  fence 2
-    s2  ██········   7 entries  –   fence 2
-    s3  ██████████  40 entries  w3  fence 4
-    s2 waits: w2 was killed 23 s ago
-    s3 continued on w3, 12 s after w5 was killed
-
-    jobs   3 done · 2 in work · 1 waiting
-    calls  31 ended · 1 may have run"
+    w4 was killed while session 2 ran a command.
+    w3 continued session 2, 12 s after w4 was killed.
+    w2 was killed while session 3 ran a command."
   `);
 });
 
@@ -64,7 +56,7 @@ test("the picture stays within the terminal", () => {
     const lines = picture(width, height);
     expect(lines.length).toBeLessThanOrEqual(height);
     expect(lines.filter((line) => textWidth(line) > width)).toEqual([]);
-    expect(lines.join("\n")).toContain("w2  killed 23 s ago");
+    expect(lines.join("\n")).toContain("w2  killed, session 3 waits");
   }
 });
 
@@ -80,7 +72,8 @@ test("the demo downloads no server if the user declines", async () => {
     env: { PATH: "/nonexistent" },
     typed: "n\n",
   });
-  expect([code, stderr]).toEqual([130, expect.stringContaining("Nothing was downloaded.")]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("[postgres_missing]")]);
+  expect(stderr).not.toContain("npm downloads");
 });
 
 test("the demo refuses a server that it cannot reach, without its URL", async () => {

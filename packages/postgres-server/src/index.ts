@@ -48,7 +48,7 @@ export async function startPostgres(options: {
   /** Without one, every user of this machine can connect. */
   password?: string;
   /** Called with each process of the server, before it accepts connections. */
-  onSpawn?: (pid: number) => void;
+  onSpawn?: (server: ChildProcess) => void;
 }): Promise<PostgresServer> {
   const { folder, password, program = embeddedProgram(fileURLToPath(import.meta.url)) } = options;
   mkdirSync(folder, { recursive: true, mode: 0o755 });
@@ -72,7 +72,7 @@ export async function startPostgres(options: {
   const start = async () => {
     const args = ["-D", data, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])];
     const server = spawn(join(bin, "postgres"), args, { ...user, env, stdio: ["ignore", "ignore", "pipe"] });
-    if (server.pid !== undefined) options.onSpawn?.(server.pid);
+    options.onSpawn?.(server);
     await ready(server, port);
     return server;
   };

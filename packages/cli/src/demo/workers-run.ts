@@ -1,115 +1,87 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { Scenario, ScenarioAnswer } from "@bonsai-agent/models/scripted";
+import type { SharedSessions } from "@bonsai-agent/postgres";
 import type { SessionJobs } from "@bonsai-agent/postgres/jobs";
-import type { OpenDatabase } from "../call/database.ts";
-import { demoFailed, type WorkerProcesses } from "./worker-processes.ts";
-import { commandNames, commandStart, commandsThatRan, jobPrompts, workScenario } from "./workers-scenario.ts";
-import { type Continuation, continuedText, type DemoSession, type DemoState } from "./workers-view.ts";
+import type { CliIo } from "../call/io.ts";
+import { duration } from "../views/numbers.ts";
+import {
+  type DemoSession,
+  type DemoWorker,
+  type Guardian,
+  LEASE_SECONDS,
+  startWorker,
+} from "./worker-processes.ts";
+import type { DemoState } from "./workers-view.ts";
 
 const WORKERS = 8;
+/** Two workers stay free, so that a killed worker's session waits only for the lease. */
 const SESSIONS = 6;
-/** Heartbeats of jobs take as long, so a shorter lease would win no time. */
-const LEASE_SECONDS = 10;
+const COMMANDS = 15;
 const KILLS = 2;
-/** Time between the first work and the first kill, and between kills. */
-const KILL_PAUSE_MS = 5_000;
-/** A killed worker starts again so long after its session continued on another one. */
-const RESTART_MS = 2_000;
+/** Time between the first command and the first kill, and between kills. */
+const KILL_PAUSE_MS = 4_000;
 const POLL_MS = 250;
-const MAX_MS = 240_000;
 
 export interface DemoEvent {
-  event: "started" | "killed" | "restarted" | "continued";
-  /** One sentence. */
+  event: "started" | "killed" | "continued";
   text: string;
-  worker?: string;
-  session?: string;
 }
 
 /** Everything here was verified. */
 export interface DemoReport {
   ms: number;
-  workers: number;
-  jobs: number;
-  continuations: readonly Continuation[];
-  entries: number;
-  /** Commands of the effect "once". Each ran exactly once. */
+  sessions: number;
+  /** Each ran exactly once. */
   commands: number;
-  /** Commands that had started when their workers were killed. */
-  uncertain: number;
+  continuations: { session: string; killed: string; by: string; afterMs: number }[];
 }
 
 interface DemoOptions {
   /** An empty folder. */
   folder: string;
-  /** An empty database. */
-  database: OpenDatabase & { url: string };
-  /** Such as `PostgreSQL 18.4`. */
-  server: string;
-  processes: WorkerProcesses;
+  env: CliIo["env"];
+  /** Of an empty database. */
+  url: string;
+  guardian: Guardian;
   signal: AbortSignal;
   onEvent: (event: DemoEvent) => void;
   onState: (state: DemoState) => void;
 }
 
-/** Lets workers do all jobs, kills two of them in between, and verifies the result. @throws BonsaiError `demo_failed` */
+/** Lets workers do all work, kills two of them, and verifies the result. @throws BonsaiError `demo_failed` */
 export async function runWorkers(options: DemoOptions): Promise<DemoReport> {
-  const { initDatabase } = await import("@bonsai-agent/postgres");
+  const { initDatabase, openPool, sharedSessions } = await import("@bonsai-agent/postgres");
   const { sessionJobs } = await import("@bonsai-agent/postgres/jobs");
-  const { pool, sessions } = options.database;
-  const jobs = sessionJobs({ pool, sessions });
+  const pool = openPool(options.url);
+  const store = sharedSessions({ pool, owner: "demo", folder: join(options.folder, "demo") });
+  const jobs = sessionJobs({ pool, sessions: store });
   try {
     await initDatabase(pool);
     await jobs.init();
-    const run = new WorkersRun(options, jobs);
+    const run = new WorkersRun({ ...options, store, jobs });
     await run.start();
-    const { calls } = await run.untilDone();
-    return { ...(await run.verify()), uncertain: calls.uncertain };
+    await run.untilDone();
+    return await run.verify();
   } finally {
     await jobs.stop();
+    await pool.end();
   }
 }
 
-interface ObservedRow {
-  id: string;
-  lines: string;
-  fence: string;
-  owner: string | null;
-  ended: string;
-  running: string;
-  uncertain: string;
-}
-
-/** @param $1 the killed workers, whose leases may still run */
-const OBSERVE = `
-select s.id, s.lines, s.fence, case when s.lease_until > clock_timestamp() then s.owner end as owner,
-  count(c) filter (where c.state = 'settled') as ended,
-  count(c) filter (where c.state = 'started' and c.fence = s.fence and s.owner <> all($1)) as running,
-  count(c) filter (where c.state = 'started' and (c.fence < s.fence or s.owner = any($1))) as uncertain
-from bonsai.sessions s left join bonsai.calls c on c.session_id = s.id and c.effects = 'once'
-group by s.id`;
-
-interface Interruption extends Continuation {
-  /** The session's file at the kill. */
-  storedBefore: string;
-  fence: number;
-  entries: number;
-}
-
 class WorkersRun {
-  readonly #options: DemoOptions;
-  readonly #jobs: SessionJobs;
+  readonly #options: DemoOptions & { store: SharedSessions; jobs: SessionJobs };
   readonly #startMs = performance.now();
-  #sessions: DemoSession[] = [];
-  readonly #continuations: Interruption[] = [];
-  readonly #killedOwners: string[] = [];
-  #jobCount = 0;
+  readonly #workers: DemoWorker[] = [];
+  readonly #sessions: DemoSession[] = [];
+  readonly #events: DemoEvent[] = [];
   #nextKillMs: number | undefined;
 
-  constructor(options: DemoOptions, jobs: SessionJobs) {
+  constructor(options: DemoOptions & { store: SharedSessions; jobs: SessionJobs }) {
     this.#options = options;
-    this.#jobs = jobs;
   }
 
   get #nowMs(): number {
@@ -118,159 +90,149 @@ class WorkersRun {
 
   /** Makes the sessions, queues their prompts and starts the workers. */
   async start(): Promise<void> {
-    const { folder, processes, database, onEvent } = this.#options;
-    writeFileSync(this.#launch.scenario, JSON.stringify(workScenario()));
+    const { folder, env, url, guardian, store, jobs } = this.#options;
     for (let at = 1; at <= SESSIONS; at += 1) {
-      const name = `s${at}`;
+      const name = `session ${at}`;
       const cwd = join(folder, name);
       mkdirSync(cwd);
-      const session = await database.sessions.create({ cwd });
+      const session = await store.create({ cwd });
       session.close();
-      this.#sessions.push({ id: session.id, name, entries: 0, fence: 1, owner: undefined });
+      await store.settled();
+      await jobs.enqueue({ sessionId: session.id, prompt: PROMPT });
+      this.#sessions.push({ id: session.id, name, folder: cwd, ran: 0 });
     }
-    await database.sessions.settled();
-    for (const prompt of jobPrompts)
-      for (const { id } of this.#sessions) {
-        await this.#jobs.enqueue({ sessionId: id, prompt });
-        this.#jobCount += 1;
-      }
-    for (let at = 1; at <= WORKERS; at += 1) processes.start(`w${at}`, this.#launch);
-    onEvent({
-      event: "started",
-      text: `${WORKERS} workers start. ${SESSIONS} sessions have ${this.#jobCount} jobs. Lease: ${LEASE_SECONDS} s here, 45 s by default.`,
-    });
+    const scenario = join(folder, "scenario.json");
+    writeFileSync(scenario, JSON.stringify(scriptedWork()));
+    for (let at = 1; at <= WORKERS; at += 1) {
+      const settings = { name: `w${at}`, folder, model: `scripted/${scenario}` };
+      const worker = startWorker(settings, { ...env, BONSAI_DATABASE: url });
+      guardian.guard(worker.process, "SIGKILL");
+      this.#workers.push(worker);
+    }
+    this.#emit(
+      "started",
+      `${WORKERS} workers share ${SESSIONS} sessions in a PostgreSQL database. Each session runs ${COMMANDS} commands. The demo kills ${KILLS} workers. When a worker is silent for ${LEASE_SECONDS} s (45 s by default), another one continues its session.`,
+    );
   }
 
-  /** Returns the last state. */
-  async untilDone(): Promise<DemoState> {
-    const { signal, processes, onState } = this.#options;
+  async untilDone(): Promise<void> {
+    const { signal, jobs, onState } = this.#options;
     for (;;) {
-      const state = await this.#observe();
-      onState(state);
-      if (state.jobs.done === this.#jobCount) return state;
-      if (this.#nowMs > MAX_MS) throw demoFailed("The jobs did not end in time.");
-      this.#restartKilled();
-      if (processes.failure !== undefined) throw processes.failure;
+      await this.#observe();
+      const outcomes = (await jobs.list()).flatMap(({ outcome = [] }) => outcome);
+      onState({ nowMs: this.#nowMs, workers: this.#workers, commands: COMMANDS, events: this.#events });
+      const failed = outcomes.find(({ status }) => status !== "done");
+      if (failed !== undefined) throw demoFailed(`A prompt ended as ${failed.status}: ${failed.detail}`);
+      const ended = this.#workers.find(({ process }) => process.exitCode !== null);
+      if (ended !== undefined) throw demoFailed(`The worker ${ended.name} ended: ${ended.lastError}`);
+      if (outcomes.length === SESSIONS) return;
       await wait(POLL_MS, undefined, { signal });
     }
   }
 
-  async verify(): Promise<Omit<DemoReport, "uncertain">> {
-    const problems: string[] = [];
-    let commands = 0;
-    for (const { id, name } of this.#sessions) {
-      const text = await this.#stored(id, `${name}-end`);
-      const before = this.#continuations.find((each) => each.session === name)?.storedBefore ?? "";
-      if (!text.startsWith(before)) problems.push(`${name} lost entries that were stored.`);
-      const ran = commandsThatRan(join(this.#options.folder, name));
-      if (new Set(ran).size < ran.length) problems.push(`A command of ${name} ran twice.`);
-      if (ran.some((part) => !text.includes(commandStart(part))))
-        problems.push(`${name} lost a command that ran.`);
-      if (commandNames.some((part) => !ran.includes(part))) problems.push(`${name} skipped a command.`);
-      commands += ran.length;
+  async verify(): Promise<DemoReport> {
+    const continuations: DemoReport["continuations"] = [];
+    for (const session of this.#sessions) {
+      const { name, folder, kill, continued } = session;
+      if (commandsThatRan(folder).join() !== commands.join())
+        throw demoFailed(`In ${name}, a command is missing or ran twice.`);
+      if (kill === undefined || continued === undefined) continue;
+      if (!(await this.#stored(session)).startsWith(kill.stored))
+        throw demoFailed(`${name} lost stored entries.`);
+      continuations.push({ session: name, killed: kill.worker, ...continued });
     }
-    const ended = await this.#jobs.list({ limit: this.#jobCount });
-    const failed = ended.filter(({ outcome }) => outcome?.status !== "done");
-    if (failed.length > 0) problems.push(`${failed.length} jobs failed.`);
-    if (this.#continuations.filter(({ by }) => by !== undefined).length < KILLS)
-      problems.push(`Fewer than ${KILLS} sessions were continued.`);
-    if (problems.length > 0) throw demoFailed(problems.join(" "));
-    return {
-      ...{ ms: this.#nowMs, workers: WORKERS, jobs: ended.length, commands },
-      continuations: this.#continuations.map(({ storedBefore: _text, ...shown }) => shown),
-      entries: this.#sessions.reduce((sum, { entries }) => sum + entries, 0),
-    };
+    if (continuations.length < KILLS) throw demoFailed(`Fewer than ${KILLS} sessions continued.`);
+    return { ms: this.#nowMs, sessions: SESSIONS, commands: SESSIONS * COMMANDS, continuations };
   }
 
-  get #launch() {
-    const { folder, database } = this.#options;
-    return { url: database.url, scenario: join(folder, "scenario.json"), leaseSeconds: LEASE_SECONDS };
-  }
-
-  /** Reads the state from the database, and kills a worker if it is time. */
-  async #observe(): Promise<DemoState> {
-    const { database, processes, server } = this.#options;
-    const { rows } = await database.pool
-      .query<ObservedRow>(OBSERVE, [this.#killedOwners])
-      .catch(({ code = "lost connection" }: { code?: string }) => {
-        throw demoFailed(`The database did not answer: ${code}`);
-      });
-    const listed = await this.#jobs.list({ limit: this.#jobCount });
-    this.#sessions = this.#sessions.map((session) => observed(session, rows));
-    this.#noteContinuations();
-    await this.#killOne(rows);
-    const done = listed.filter(({ outcome }) => outcome !== undefined).length;
-    const working = listed.filter(({ state }) => state === "active").length;
-    return {
-      ...{ nowMs: this.#nowMs, leaseSeconds: LEASE_SECONDS, server, workers: processes.workers },
-      ...{ sessions: this.#sessions, continuations: this.#continuations },
-      jobs: { done, working, waiting: listed.length - done - working },
-      calls: { ended: sumOf(rows, "ended"), uncertain: sumOf(rows, "uncertain") },
-    };
-  }
-
-  #noteContinuations(): void {
-    for (const each of this.#continuations.filter(({ by }) => by === undefined)) {
-      const session = this.#sessions.find(({ name }) => name === each.session)!;
-      const worker = this.#options.processes.workers.find(({ owner }) => owner === session.owner);
-      // It has added an entry: it works.
-      if (worker === undefined || session.fence === each.fence || session.entries <= each.entries) continue;
-      Object.assign(each, { by: worker.name, continuedMs: this.#nowMs });
-      const names = { worker: worker.name, session: session.id };
-      this.#options.onEvent({ event: "continued", text: continuedText(each), ...names });
+  /** Reads the state from the database and the logs. Kills a worker if it is time. */
+  async #observe(): Promise<void> {
+    const listed = await this.#options.store.list();
+    for (const session of this.#sessions) {
+      const owner = listed.find(({ id }) => id === session.id)?.owner;
+      const worker = this.#workers.find((each) => each.process.signalCode === null && each.owner === owner);
+      const ran = commandsThatRan(session.folder).length;
+      const isInCommand = ran > session.ran;
+      session.ran = ran;
+      if (worker === undefined) continue;
+      worker.session = session;
+      if (session.kill === undefined) {
+        if (isInCommand && this.#isKillDue()) await this.#kill(session, worker);
+      } else if (session.continued === undefined) this.#noteContinuation(session, worker);
     }
   }
 
-  /** Kills a worker whose session runs a command. */
-  async #killOne(rows: readonly ObservedRow[]): Promise<void> {
-    const { processes, onEvent } = this.#options;
-    const working = processes.workers.filter(({ state }) => state === "working");
-    if (working.length > 0) this.#nextKillMs ??= this.#nowMs + KILL_PAUSE_MS;
-    if (this.#nowMs < (this.#nextKillMs ?? Number.POSITIVE_INFINITY) || this.#continuations.length === KILLS)
-      return;
-    const running = rows.filter(({ running }) => Number(running) > 0).map(({ id }) => id);
-    const worker = working.find(({ sessionId, isRestarted }) => !isRestarted && running.includes(sessionId!));
-    const session = this.#sessions.find(({ id }) => id === worker?.sessionId);
-    if (worker === undefined || session === undefined) return;
-    await processes.kill(worker, this.#nowMs);
-    this.#killedOwners.push(worker.owner);
+  #isKillDue(): boolean {
+    this.#nextKillMs ??= this.#nowMs + KILL_PAUSE_MS;
+    return this.#nowMs >= this.#nextKillMs && this.#sessions.filter(({ kill }) => kill).length < KILLS;
+  }
+
+  async #kill(session: DemoSession, worker: DemoWorker): Promise<void> {
+    worker.process.kill("SIGKILL");
+    await once(worker.process, "exit");
     this.#nextKillMs = this.#nowMs + KILL_PAUSE_MS;
-    const storedBefore = await this.#stored(session.id, `${session.name}-kill`);
-    this.#continuations.push({
-      ...{ killed: worker.name, session: session.name, killedMs: worker.killedMs!, storedBefore },
-      ...{ fence: session.fence, entries: storedBefore.split("\n").length - 2 },
-    });
-    const text = `${worker.name} was killed (SIGKILL) while ${session.name} ran a command`;
-    onEvent({ event: "killed", text, worker: worker.name, session: session.id });
+    session.kill = { worker: worker.name, ms: this.#nowMs, stored: await this.#stored(session) };
+    this.#emit("killed", `${worker.name} was killed while ${session.name} ran a command.`);
   }
 
-  #restartKilled(): void {
-    const { processes, onEvent } = this.#options;
-    for (const { name, state } of processes.workers) {
-      const continued = this.#continuations.find(({ killed }) => killed === name)?.continuedMs;
-      if (state !== "killed" || continued === undefined || this.#nowMs - continued < RESTART_MS) continue;
-      processes.start(name, this.#launch);
-      onEvent({ event: "restarted", text: `${name} starts again`, worker: name });
-    }
+  #noteContinuation(session: DemoSession, { name }: DemoWorker): void {
+    const { worker, ms } = session.kill!;
+    session.continued = { by: name, afterMs: this.#nowMs - ms };
+    const time = duration(session.continued.afterMs);
+    this.#emit("continued", `${name} continued ${session.name}, ${time} after ${worker} was killed.`);
+  }
+
+  #emit(event: DemoEvent["event"], text: string): void {
+    this.#events.push({ event, text });
+    this.#options.onEvent({ event, text });
   }
 
   /** The session's file, from the database. */
-  async #stored(id: string, name: string): Promise<string> {
-    const file = join(this.#options.folder, `${name}.jsonl`);
-    await this.#options.database.sessions.pull(id, file);
+  async #stored({ id, folder }: DemoSession): Promise<string> {
+    const file = join(folder, `${this.#nowMs}.jsonl`);
+    await this.#options.store.pull(id, file);
     return readFileSync(file, "utf8");
   }
 }
 
-/** @throws BonsaiError `demo_failed` if stored entries are gone */
-function observed(session: DemoSession, rows: readonly ObservedRow[]): DemoSession {
-  const row = rows.find(({ id }) => id === session.id);
-  const entries = Number(row?.lines) - 1;
-  if (row === undefined || entries < session.entries)
-    throw demoFailed(`${session.name} lost stored entries.`);
-  return { ...session, entries, fence: Number(row.fence), owner: row.owner ?? undefined };
+const PROMPT = "Run all commands.";
+/** Each command adds its name to this file in its session's folder. */
+const LOG = "log";
+const commands = Array.from({ length: COMMANDS }, (_, at) => `command ${at + 1}`);
+
+function commandsThatRan(folder: string): string[] {
+  const file = join(folder, LOG);
+  return existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
 }
 
-function sumOf(rows: readonly ObservedRow[], column: "ended" | "uncertain"): number {
-  return rows.reduce((sum, row) => sum + Number(row[column]), 0);
+/** The model's answers depend only on the session, so each worker can continue each session. */
+function scriptedWork(): Scenario {
+  const turn: ScenarioAnswer[] = [
+    // A read log has all names: the latest counts.
+    ...commands.map((name, at) => ({ when: { lastTextMatches: `${name}$` }, ...nextStep(at + 1) })).reverse(),
+    { when: { lastTextMatches: `^${PROMPT}` }, ...nextStep(0) },
+    // Without a log, no command ran.
+    { when: { lastTool: "read", lastToolFailed: true }, ...nextStep(0) },
+    {
+      when: {},
+      text: "The log shows which commands ran.",
+      calls: [{ name: "read", arguments: { path: LOG } }],
+    },
+  ];
+  return { turn: turn.map((answer) => ({ ...answer, times: 1_000 })) };
+}
+
+function nextStep(at: number): ScenarioAnswer {
+  const name = commands[at];
+  if (name === undefined) return { text: "All commands ran." };
+  return { calls: [{ name: "bash", arguments: { command: `echo ${name} | tee -a ${LOG}; sleep 1` } }] };
+}
+
+function demoFailed(message: string): BonsaiError {
+  return new BonsaiError({
+    /** The demo of workers found a loss, a command that ran twice, or a worker that ended by itself. */
+    code: "demo_failed",
+    message,
+    hint: "Run `bonsai worker --demo` again. If it fails again, report it with this message.",
+  });
 }
