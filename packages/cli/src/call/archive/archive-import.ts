@@ -14,15 +14,15 @@ import {
 } from "@bonsai-agent/session";
 import { addMissingEntries, NewFile } from "@bonsai-agent/session/host";
 import { outputExists, type SessionPlace, taskFiles, tasksFolder } from "../session-file.ts";
-import { archiveDamaged, unpackArchive } from "./archive-reader.ts";
-import { checkpointCommits, type Unbundled, unbundleCheckpoints } from "./git-checkpoints.ts";
 import {
   BUNDLE_FILE,
-  type CarriedSettings,
   carriedSettings,
+  comparedSettings,
+  type ExportedSetting,
   SESSION_FILE,
-  type Setting,
-} from "./session-archive.ts";
+} from "./archive-format.ts";
+import { archiveDamaged, unpackArchive } from "./archive-reader.ts";
+import { checkpointCommits, type Unbundled, unbundleCheckpoints } from "./git-checkpoints.ts";
 
 /** The bytes that an import added to a session, and whether they are a branch of it. */
 interface Added {
@@ -55,8 +55,8 @@ export interface ArchiveImport {
   taskCount: number;
   /** True if the export replaced secrets. */
   redacted: boolean;
-  /** The model, the thinking level, and settings with another value here. The import changes none. */
-  settings: { name: string; value: Setting; here?: Setting }[];
+  /** The import changes none of them. */
+  settings: ExportedSetting[];
   /** As in the header: a path of the exporting machine. */
   parentSession: string | undefined;
   checkpoints?: Unbundled;
@@ -97,15 +97,6 @@ function openUnpacked(file: string, archive: string): Session {
     if (!BonsaiError.is(error)) throw error;
     throw archiveDamaged(archive, `its ${SESSION_FILE} is no session`, error);
   }
-}
-
-/** Leaves out equal values, and names that are no settings here. */
-function comparedSettings(exported: CarriedSettings, here: CarriedSettings): ArchiveImport["settings"] {
-  return Object.entries(exported).flatMap(([name, value]) => {
-    if (name === "model" || name === "thinking") return [{ name, value }];
-    const own = Object.hasOwn(here, name) ? here[name] : undefined;
-    return own === undefined || own === value ? [] : [{ name, value, here: own }];
-  });
 }
 
 type Placed = Pick<ArchiveImport, "file" | "outcome" | "bytes">;

@@ -2,29 +2,22 @@ import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { crc32 } from "node:zlib";
-import { BonsaiError, isRecord, messageOf } from "@bonsai-agent/messages";
+import { BonsaiError, messageOf } from "@bonsai-agent/messages";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
-import { z } from "zod";
 import {
   ARCHIVE_VERSION,
   type ArchiveManifest,
   CARRIED_FILE,
   MANIFEST_FILE,
+  manifestSchema,
   SESSION_FILE,
-} from "./session-archive.ts";
+} from "./archive-format.ts";
 
 const MAX_FILES = 10_000;
 const MAX_MANIFEST_BYTES = 1 << 20;
 /** Sessions shrink to a tenth. An archive above both bounds is made to fill the disk. */
 const MAX_UNUSUAL_BYTES = 2 ** 30;
 const MAX_RATIO = 200;
-
-const manifestSchema = z.object({
-  format: z.literal("bonsai-session"),
-  version: z.int().min(1),
-  redacted: z.boolean(),
-  settings: z.record(z.string().max(100), z.union([z.string().max(200), z.number(), z.boolean()])),
-});
 
 /**
  * Unpacks the files of a session into an empty folder, under their names in the archive. Other files stay packed.
@@ -89,19 +82,13 @@ async function unpack(zip: ZipFile, entry: Entry, folder: string): Promise<strin
 }
 
 function readManifest(file: string, path: string): ArchiveManifest {
-  const value = parsed(readFileSync(file, "utf8"));
-  // Later versions can have other fields.
-  if (isRecord(value) && Number(value.version) > ARCHIVE_VERSION) throw tooNew(path, value.version);
-  const { data } = manifestSchema.safeParse(value);
-  if (data === undefined) throw new Error(`its ${MANIFEST_FILE} is wrong`);
-  return data;
-}
-
-function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    const value = JSON.parse(readFileSync(file, "utf8")) as { version?: unknown } | null;
+    // Later versions can have other fields.
+    if (Number(value?.version) > ARCHIVE_VERSION) throw tooNew(path, value?.version);
+    return manifestSchema.parse(value);
+  } catch (cause) {
+    throw BonsaiError.is(cause) ? cause : new Error(`its ${MANIFEST_FILE} is wrong`, { cause });
   }
 }
 

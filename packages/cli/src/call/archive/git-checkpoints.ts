@@ -24,6 +24,7 @@ export function checkpointCommits(session: Session): Set<string> {
 }
 
 export interface Bundled {
+  count: number;
   /** Checkpoints that a clone can restore: from the bundle, or because a remote has them. */
   carried: number;
   /** Checkpoints whose changed files have a secret. */
@@ -41,7 +42,8 @@ export async function bundleCheckpoints(
   commits: ReadonlySet<string>,
   { file, folders, hasSecret }: { file: string; folders: string[]; hasSecret: (text: string) => boolean },
 ): Promise<Bundled> {
-  for (const cwd of folders) {
+  const result: Bundled = { count: commits.size, carried: 0, withSecrets: 0 };
+  for (const cwd of commits.size > 0 ? folders : []) {
     // A folder that is gone or in no repository has no checkpoints.
     const list = await git(cwd, ["for-each-ref", "--format=%(objectname) %(refname)", REFS]).catch(() => "");
     const refs = ownRefs(list, commits);
@@ -50,15 +52,13 @@ export async function bundleCheckpoints(
       const found = refs.size;
       for (const commit of refs.keys()) if (hasSecret(await changedFiles(cwd, commit))) refs.delete(commit);
       if (refs.size > 0) await writeBundle(cwd, file, refs);
-      return {
-        ...{ carried: refs.size, withSecrets: found - refs.size },
-        ...(found < commits.size && { reason: "the repository no longer has the others" }),
-      };
+      if (found < commits.size) result.reason = "the repository no longer has the others";
+      return { ...result, carried: refs.size, withSecrets: found - refs.size };
     } catch (error) {
-      return { carried: 0, withSecrets: 0, reason: reasonOf(error) };
+      return { ...result, reason: reasonOf(error) };
     }
   }
-  return { carried: 0, withSecrets: 0, reason: "their repository is not here" };
+  return { ...result, reason: "their repository is not here" };
 }
 
 async function writeBundle(cwd: string, file: string, refs: ReadonlyMap<string, string>): Promise<void> {

@@ -46,10 +46,8 @@ export class LineRedaction extends SecretFilter {
 
   /** Remembers the secrets of a store, so that earlier lines can be redacted with the knowledge of later ones. */
   learnFrom(store: LineSource, until: number): void {
-    const { count } = this;
     const lines = this.lines(store, until);
     while (lines.next().done !== true);
-    this.count = count;
   }
 
   /** The redacted bytes of a store, some lines at once. */
@@ -62,14 +60,6 @@ export class LineRedaction extends SecretFilter {
       }
       yield Buffer.concat(redacted);
     }
-  }
-
-  /** True if a text that is no line has a secret. */
-  hasSecret(text: string): boolean {
-    const { count } = this;
-    const isFound = this.text(text) !== text;
-    this.count = count;
-    return isFound;
   }
 
   override field(name: string, value: string): string {
@@ -146,16 +136,14 @@ function parsed(line: string): unknown {
   }
 }
 
-/** Types, ids and roles: a word for them elsewhere can be a password. */
+/** The fields of an entry, its message and the message's blocks that stay: a word for them elsewhere can be a password. */
+const STRUCTURE = [
+  ...["id", "parentId", "targetId", "fromId", "firstKeptEntryId", "type", "customType", "timestamp"],
+  ...["role", "toolCallId", "toolName", "stopReason", "api", "provider", "model"],
+];
+
 function structureTexts(entry: Record<string, unknown>): ReadonlySet<unknown> {
-  const message = isRecord(entry.message) ? entry.message : {};
-  const blocks = Array.isArray(message.content) ? message.content.filter(isRecord) : [];
-  const own = ["id", "parentId", "targetId", "fromId", "firstKeptEntryId", "type", "customType", "timestamp"];
-  return new Set([
-    ...own.map((name) => entry[name]),
-    ...["role", "toolCallId", "toolName", "stopReason", "api", "provider", "model"].map(
-      (name) => message[name],
-    ),
-    ...blocks.flatMap(({ type, id, name }) => [type, id, name]),
-  ]);
+  const { content } = isRecord(entry.message) ? entry.message : {};
+  const parts = [entry, entry.message, ...(Array.isArray(content) ? content : [])].filter(isRecord);
+  return new Set(parts.flatMap((part) => STRUCTURE.map((name) => part[name])));
 }

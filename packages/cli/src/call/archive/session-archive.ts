@@ -1,42 +1,24 @@
 import { createWriteStream, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, isAbsolute, join } from "node:path";
+import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AgentSettings } from "@bonsai-agent/agent";
-import { compactionSettingsSchema, settingsForModel } from "@bonsai-agent/compaction";
-import { isRecord } from "@bonsai-agent/messages";
 import { JsonlStore, type Session, type SessionStore } from "@bonsai-agent/session";
 import { NewFile } from "@bonsai-agent/session/host";
 import { ZipFile } from "yazl";
 import { bytes, count, counted } from "../../views/numbers.ts";
 import { outputExists, taskFiles, tasksFolder } from "../session-file.ts";
+import {
+  ARCHIVE_VERSION,
+  type ArchiveManifest,
+  BUNDLE_FILE,
+  carriedSettings,
+  MANIFEST_FILE,
+  SESSION_FILE,
+} from "./archive-format.ts";
 import { type Bundled, bundleCheckpoints, checkpointCommits } from "./git-checkpoints.ts";
 import { LineRedaction, storedBytes } from "./redacted-lines.ts";
-
-// A session in one file: a zip with the session's file, its sub-agents' files, git checkpoints and a manifest.
-
-export const ARCHIVE_VERSION = 1;
-/** The names of files in the zip. */
-export const SESSION_FILE = "session.jsonl";
-export const MANIFEST_FILE = "manifest.json";
-export const BUNDLE_FILE = "checkpoints.bundle";
-/** Other files of a zip are never unpacked. The folder has the sessions of sub-agents. */
-export const CARRIED_FILE =
-  /^(?:session\.jsonl|manifest\.json|checkpoints\.bundle|session\.tasks\/[\w.-]+\.jsonl)$/;
-
-export type Setting = string | number | boolean;
-/** Values by the name of their setting. */
-export type CarriedSettings = Record<string, Setting>;
-
-export interface ArchiveManifest {
-  format: "bonsai-session";
-  version: number;
-  /** True if secrets were replaced. */
-  redacted: boolean;
-  /** The settings at the export that decide how the session is continued. */
-  settings: CarriedSettings;
-}
 
 export interface ArchiveOptions {
   session: Session;
@@ -56,14 +38,14 @@ export interface ArchiveReport {
   redacted: number;
   taskCount: number;
   /** Undefined for a session without checkpoints. */
-  checkpoints?: Bundled & { count: number };
+  checkpoints?: Bundled;
 }
 
 /** Writes a session to a new archive, whole or not at all. @throws BonsaiError `output_exists` */
 export async function writeArchive(options: ArchiveOptions): Promise<ArchiveReport> {
-  const { session, file, secrets } = options;
-  const work = mkdtempSync(join(tmpdir(), "bonsai-export-"));
+  const { session, file, secrets, settings, cwd } = options;
   const archive = new NewFile(file, outputExists);
+  const work = mkdtempSync(join(tmpdir(), "bonsai-export-"));
   const stores: SessionStore[] = [];
   try {
     const tasks = taskFiles(session.file);
@@ -75,13 +57,22 @@ export async function writeArchive(options: ArchiveOptions): Promise<ArchiveRepo
     const index = session.index();
     const redaction = secrets && new LineRedaction(secrets, (text) => index.find(text) >= 0);
     for (const { store, size } of contents) redaction?.learnFrom(store, size);
+    const hasSecret = (text: string) => redaction !== undefined && redaction.text(text) !== text;
     const bundle = join(work, BUNDLE_FILE);
-    const checkpoints = await bundled(options, bundle, redaction);
+    const commits = checkpointCommits(session);
+    const folders = [cwd, session.cwd];
+    const checkpoints = await bundleCheckpoints(commits, { file: bundle, folders, hasSecret });
+    // Now each secret counts once.
+    if (redaction !== undefined) redaction.count = 0;
 
     const zip = new ZipFile();
     const output = zip.outputStream as Readable;
     zip.on("error", (error) => output.destroy(error as Error));
-    zip.addBuffer(Buffer.from(`${JSON.stringify(manifestOf(options), null, 2)}\n`), MANIFEST_FILE);
+    const manifest: ArchiveManifest = {
+      ...{ format: "bonsai-session", version: ARCHIVE_VERSION, redacted: redaction !== undefined },
+      settings: carriedSettings(settings, session),
+    };
+    zip.addBuffer(Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`), MANIFEST_FILE);
     for (const { name, store, size } of contents) {
       const bytes = redaction?.lines(store, size) ?? storedBytes(store, size);
       zip.addReadStream(Readable.from(bytes, { objectMode: false }), name);
@@ -92,7 +83,7 @@ export async function writeArchive(options: ArchiveOptions): Promise<ArchiveRepo
     archive.publish();
     return {
       ...{ format: "bonsai", file, sizeBytes: statSync(file).size, redacted: redaction?.count ?? 0 },
-      ...{ taskCount: tasks.length, ...(checkpoints && { checkpoints }) },
+      ...{ taskCount: tasks.length, ...(commits.size > 0 && { checkpoints }) },
     };
   } finally {
     for (const store of stores) store.close();
@@ -112,45 +103,4 @@ export function archiveWords({ sizeBytes, redacted, taskCount, checkpoints }: Ar
     ...(withSecrets > 0 ? [` (${count(withSecrets)} left out: a changed file has a secret)`] : []),
     ...(reason !== undefined ? [` (${reason})`] : []),
   ].join("");
-}
-
-async function bundled(
-  { session, cwd }: ArchiveOptions,
-  file: string,
-  redaction: LineRedaction | undefined,
-): Promise<ArchiveReport["checkpoints"]> {
-  const commits = checkpointCommits(session);
-  if (commits.size === 0) return undefined;
-  const hasSecret = (text: string) => redaction?.hasSecret(text) ?? false;
-  const bundle = await bundleCheckpoints(commits, { file, folders: [cwd, session.cwd], hasSecret });
-  return { count: commits.size, ...bundle };
-}
-
-function manifestOf({ session, settings, secrets }: ArchiveOptions): ArchiveManifest {
-  return {
-    ...{ format: "bonsai-session", version: ARCHIVE_VERSION },
-    redacted: secrets !== undefined,
-    settings: carriedSettings(settings, session),
-  };
-}
-
-/** The settings in force for a session: its model, its thinking level, and all of `compaction` but the names of models. */
-export function carriedSettings(settings: AgentSettings, session: Session): CarriedSettings {
-  const { model, thinkingLevel = settings.thinking } = session.settings();
-  const { provider = "", modelId: id = "" } = model ?? {};
-  const own: Record<string, unknown> = settingsForModel(settings.compaction, { provider, id });
-  // The names of models can name hosts, and a preset's policy is no setting.
-  const names = Object.keys(compactionSettingsSchema.parse({})).filter((name) => name !== "models");
-  return {
-    // A scripted model is a file.
-    ...(id !== "" && !isAbsolute(id) && { model: `${provider}/${id}` }),
-    thinking: thinkingLevel,
-    ...Object.assign({}, ...names.map((name) => flat(`compaction.${name}`, own[name]))),
-  };
-}
-
-function flat(name: string, value: unknown): CarriedSettings {
-  if (isRecord(value))
-    return Object.assign({}, ...Object.entries(value).map(([key, each]) => flat(`${name}.${key}`, each)));
-  return ["string", "number", "boolean"].includes(typeof value) ? { [name]: value as string } : {};
 }
