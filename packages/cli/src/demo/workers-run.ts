@@ -8,13 +8,7 @@ import type { SharedSessions } from "@bonsai-agent/postgres";
 import type { SessionJobs } from "@bonsai-agent/postgres/jobs";
 import type { CliIo } from "../call/io.ts";
 import { duration } from "../views/numbers.ts";
-import {
-  type DemoSession,
-  type DemoWorker,
-  type Guardian,
-  LEASE_SECONDS,
-  startWorker,
-} from "./worker-processes.ts";
+import { type DemoSession, type DemoWorker, type Guardian, LEASE_SECONDS, startWorker } from "./workers.ts";
 import type { DemoState } from "./workers-view.ts";
 
 const WORKERS = 8;
@@ -208,16 +202,12 @@ function commandsThatRan(folder: string): string[] {
 /** The model's answers depend only on the session, so each worker can continue each session. */
 function scriptedWork(): Scenario {
   const turn: ScenarioAnswer[] = [
-    // A read log has all names: the latest counts.
+    // The log has all names: the last one counts.
     ...commands.map((name, at) => ({ when: { lastTextMatches: `${name}$` }, ...nextStep(at + 1) })).reverse(),
     { when: { lastTextMatches: `^${PROMPT}` }, ...nextStep(0) },
-    // Without a log, no command ran.
+    // There is no log: no command ran.
     { when: { lastTool: "read", lastToolFailed: true }, ...nextStep(0) },
-    {
-      when: {},
-      text: "The log shows which commands ran.",
-      calls: [{ name: "read", arguments: { path: LOG } }],
-    },
+    { when: {}, calls: [{ name: "read", arguments: { path: LOG } }] },
   ];
   return { turn: turn.map((answer) => ({ ...answer, times: 1_000 })) };
 }

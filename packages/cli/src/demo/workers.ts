@@ -5,10 +5,10 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type { CliIo } from "../call/io.ts";
 
-/** A killed worker's job is free after the same time, so a shorter lease would win nothing. */
+/** pg-boss frees the job of a killed worker after the same time, so a shorter lease would win nothing. */
 export const LEASE_SECONDS = 10;
 
-/** Ends the listed processes and deletes the folder when its input ends. A crash of the demo ends it, too. */
+/** Ends the listed processes and deletes the folder when its input ends. The input ends with the demo, or by its crash. */
 const PROGRAM = `
 let signals = [];
 const send = (pid, signal) => { try { return process.kill(pid, signal); } catch {} };
@@ -97,8 +97,6 @@ export function startWorker(
     ...{ env: { ...env, BONSAI_HOME: home }, stdio: ["ignore", "ignore", "pipe"] },
   });
   const worker = { name, owner: `${hostname()}:${child.pid}`, process: child, lastError: "" };
-  child.stderr!.on("data", (text: Buffer) => {
-    worker.lastError = `${text}`.trim();
-  });
+  child.stderr!.on("data", (text: Buffer) => Object.assign(worker, { lastError: `${text}`.trim() }));
   return worker;
 }
