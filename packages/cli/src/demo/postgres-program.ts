@@ -29,7 +29,7 @@ export async function postgresProgram(invocation: Invocation, signal: AbortSigna
       new BonsaiError({
         code: "postgres_missing",
         message: "The demo needs a PostgreSQL server, and the PATH has no postgres and initdb.",
-        hint: `Add --yes to download ${download}, install PostgreSQL, or pass --database URL.`,
+        hint: `Install PostgreSQL, pass --database URL, or add --yes to download ${download}.`,
       });
     const question = `The PATH has no PostgreSQL. Download ${download}?`;
     if (options.yes !== true && !(await confirmed(invocation, question, refusal))) throw refusal();

@@ -38,7 +38,7 @@ interface DemoOptions {
   /** An empty folder. */
   folder: string;
   env: CliIo["env"];
-  /** Of an empty database. */
+  /** An empty database. */
   url: string;
   guardian: Guardian;
   signal: AbortSignal;
