@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
@@ -79,42 +79,39 @@ test("a file that is cut off is an error that says so", async () => {
 });
 
 /** Runs git without the user's settings. */
-function git(cwd: string, ...args: string[]): string {
-  const user = ["user.name=A", "user.email=a@b", "init.defaultBranch=main"].flatMap((each) => ["-c", each]);
+function git(cwd: string, args: string[], input?: string): string {
   const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
-  return execFileSync("git", [...user, ...args], { cwd, env, encoding: "utf8", stdio: "pipe" }).trim();
+  const argv = ["-c", "init.defaultBranch=main", ...args];
+  return execFileSync("git", argv, { cwd, env, input, encoding: "utf8", stdio: "pipe" }).trim();
 }
 
 test("git checkpoints come along into another clone, but not those with a secret", async () => {
   const folder = testFolder();
   const [first, second] = ["first", "second"].map((name) => join(folder, name)) as [string, string];
-  mkdirSync(first);
-  git(first, "init", "-q", "--template=");
-  git(first, "commit", "-q", "--allow-empty", "-m", "begin");
-  git(folder, "clone", "-q", "--template=", first, second);
-  git(first, "update-ref", "refs/remotes/origin/main", "HEAD");
-  const pushed = git(first, "rev-parse", "HEAD");
   const password = "zq81-rtw4-kkp2";
-  const made = [
-    ["file.txt", "plain\n"],
-    ["file.txt", `the ${password}\n`],
-    [SECRET, "a name\n"],
-  ].map(([name = "", content]) => {
-    writeFileSync(join(first, name), content!);
-    git(first, "add", name);
-    return git(first, "commit-tree", git(first, "write-tree"), "-p", "HEAD", "-m", "checkpoint");
-  });
-  const commits = [...made, pushed];
-  const refOf = (commit: string) => `refs/bonsai/checkpoints/some-session/1-${commit.slice(0, 12)}`;
-  const refs = [...commits.map((commit) => [refOf(commit), commit]), [refOf("0".repeat(12)), pushed]];
-  const packed = refs
-    .map(([ref, commit]) => `${commit} ${ref}\n`)
-    .sort()
-    .join("");
-  writeFileSync(join(first, ".git/packed-refs"), packed);
-  const entries = commits.map((commit, at) => ({
+  const files = [`inline file.txt\ndata <<.\nplain`, `inline file.txt\ndata <<.\nthe ${password}`];
+  const commit = (ref: string, rest: string) => `commit ${ref}\ncommitter A <a@b> 0 +0000\ndata 0\n${rest}\n`;
+  const made = [...files, `inline ${SECRET}\ndata <<.\na name`].map((file, at) =>
+    commit(`refs/made/${at}`, `from refs/heads/main\nM 100644 ${file}\n.\n`),
+  );
+  git(folder, ["init", "-q", "--template=", first]);
+  git(first, ["fast-import", "--quiet"], commit("refs/heads/main", "") + made.join(""));
+  git(folder, ["clone", "-q", "--template=", first, second]);
+  const commits = git(first, ["for-each-ref", "--format=%(objectname)"]).split("\n");
+  const [pushed = "", ...checkpoints] = commits;
+  const refOf = (name: string) => `refs/bonsai/checkpoints/some-session/1-${name.slice(0, 12)}`;
+  const refs = [
+    ...commits.map((each) => `${each} ${refOf(each)}\n`),
+    `${pushed} ${refOf("0".repeat(12))}\n`,
+    `${pushed} refs/remotes/origin/main\n`,
+  ];
+  writeFileSync(
+    join(first, ".git/packed-refs"),
+    refs.sort((one, other) => (one.slice(41) < other.slice(41) ? -1 : 1)).join(""),
+  );
+  const entries = commits.map((each, at) => ({
     ...{ type: "custom", customType: "git-checkpoint", id: `0000000${at}`, parentId: null },
-    data: { commit, tree: commit, label: `DB_PASSWORD=${password}` },
+    data: { commit: each, tree: each, label: `DB_PASSWORD=${password}` },
   }));
   const path = writeLines([{ ...header, cwd: first }, ...entries]);
   const exported = (...argv: string[]) => jsonOf(["session", "export", path, ...argv], { cwd: folder });
@@ -135,16 +132,15 @@ test("git checkpoints come along into another clone, but not those with a secret
   });
   expect(existsSync(elsewhere.file)).toBe(true);
   expect((await imported("redacted.bonsai", second)).checkpoints).toMatchObject({ count: 4, restored: 2 });
-  expect(git(second, "show", `${commits[0]}:file.txt`)).toBe("plain");
+  expect(git(second, ["show", `${checkpoints[0]}:file.txt`])).toBe("plain");
   expect((await imported("all.bonsai", second)).checkpoints).toEqual({ count: 4, restored: 4 });
-  const found = git(second, "for-each-ref", "--format=%(objectname) %(refname)", "refs/bonsai").split("\n");
-  expect(found.sort()).toEqual(made.map((commit) => `${commit} ${refOf(commit)}`).sort());
+  const found = git(second, ["for-each-ref", "--format=%(objectname) %(refname)", "refs/bonsai"]).split("\n");
+  expect(found.sort()).toEqual(checkpoints.map((each) => `${each} ${refOf(each)}`).sort());
 
   const foreign = join(folder, "foreign");
-  mkdirSync(foreign);
-  git(foreign, "init", "-q", "--template=");
+  git(folder, ["init", "-q", "--template=", foreign]);
   expect((await imported("all.bonsai", foreign)).checkpoints).toMatchObject({
     ...{ restored: 0, reason: expect.stringContaining("lacks commits") },
   });
-  expect(git(foreign, "for-each-ref")).toBe("");
+  expect(git(foreign, ["for-each-ref"])).toBe("");
 });

@@ -98,9 +98,9 @@ export async function unbundleCheckpoints(
   } catch (error) {
     reason = reasonOf(error);
   }
-  // A remote can have some of them.
-  const known = await git(cwd, ["rev-list", "--no-walk", "--ignore-missing", ...commits]).catch(() => "");
-  const [count, restored] = [commits.size, known.split("\n").length - 1];
+  // A remote's branch can have some of them. An object without a ref can disappear.
+  const kept = new Set((await git(cwd, ["rev-list", "--all"]).catch(() => "")).split("\n"));
+  const [count, restored] = [commits.size, [...commits].filter((commit) => kept.has(commit)).length];
   return { count, restored, ...(restored < count && { reason }) };
 }
 
@@ -119,7 +119,7 @@ async function changedFiles(cwd: string, commit: string): Promise<string> {
   return diff.replaceAll(/^-.*\n/gm, "");
 }
 
-/** Runs no hooks, starts no other program, and refuses trees that would write into `.git`. */
+/** Runs no hooks, and starts no other program. From 2.46 on, git also checks the objects of a bundle. */
 const GUARDS = [
   ...["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"],
   "fetch.fsckObjects=true",
