@@ -15,7 +15,7 @@ import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { CustomInput, RunResult, SessionStartReason, StreamingBehavior } from "./events.ts";
 import type { LifecycleEvents } from "./lifecycle.ts";
-import { messageOf } from "./notice.ts";
+import { branchSummaryAsText, messageOf } from "./notice.ts";
 import {
   type AgentOptions,
   type AgentParts,
@@ -231,12 +231,13 @@ export class Agent {
     return {
       ...{ ...given, session, settings: settings.compaction, model: selection.model, lifecycle },
       summariser: useDigest ? digestSummariser() : summariser,
-      onProviderUnavailable: (reason: string) =>
+      onProviderUnavailable: (reason: string) => {
+        const notice = branchSummaryAsText(reason);
         this.#notifyBranchAsText({
-          level: "info",
-          code: "branch_summary_as_text",
-          message: `The provider did not summarise the branch, although compaction.summarizer.kind is provider. ${reason} Bonsai sent the branch as text instead. It shows this notice only once.`,
-        }),
+          ...notice,
+          message: `${notice.message} Bonsai shows this notice only once.`,
+        });
+      },
     };
   }
 

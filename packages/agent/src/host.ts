@@ -1,5 +1,5 @@
 // For Bonsai's own packages. May change in any release.
-export { modelNotice } from "./notice.ts";
+export { branchSummaryAsText, modelNotice } from "./notice.ts";
 export { requestOverhead } from "./prompt/system-prompt.ts";
 export { openedText } from "./recall/open-entry.ts";
 export { clippedLine } from "./recall/recall-tool.ts";

@@ -24,6 +24,15 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** @param reason why the provider did not summarise the branch, in a sentence */
+export function branchSummaryAsText(reason: string): AgentNotice {
+  return {
+    level: "info",
+    code: "branch_summary_as_text",
+    message: `The provider did not summarise the branch, although compaction.summarizer.kind is provider. ${reason} Bonsai sent the branch as text instead.`,
+  };
+}
+
 /** Describes an event of a request to the user. */
 export function modelNotice(notice: ModelNotice): AgentNotice {
   switch (notice.type) {

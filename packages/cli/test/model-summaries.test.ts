@@ -112,6 +112,28 @@ describe("bonsai goto --summarize --model", () => {
     expect(entry?.type === "branch_summary" && entry.summary).toContain("Make the parser right.");
   });
 
+  test("one notice says why the provider did not summarise the branch", async () => {
+    const file = writeLines(sampleLines());
+    const { run, home } = agentProject(model);
+    const compaction = { summarizer: { kind: "provider" } };
+    writeFileSync(join(home, "settings.json"), JSON.stringify({ compaction }));
+    const session = openSession(file);
+    session.append(
+      { type: "message", message: { role: "user", content: "Hi", timestamp: 1 } },
+      { under: null },
+    );
+    session.close();
+    for (const argv of [
+      ["merge", file, "aaaa0004"],
+      ["goto", file, "aaaa0004", "--summarize"],
+    ]) {
+      const { code, stderr } = await run(argv);
+      expect(code).toBe(0);
+      expect(stderr.match(/did not summarise the branch/g)).toHaveLength(1);
+      expect(stderr.replaceAll(/\s+/g, " ")).toContain("no compaction by the provider. Bonsai sent");
+    }
+  });
+
   test("--model without --summarize has nothing to do", async () => {
     const { code, stderr } = await agentProject(model).run(["goto", writeLines(sampleLines()), "aaaa0004"]);
     expect(code).toBe(2);

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type AgentSettings, summariserFor } from "@bonsai-agent/agent";
-import { modelNotice } from "@bonsai-agent/agent/host";
+import { branchSummaryAsText, modelNotice } from "@bonsai-agent/agent/host";
 import type { Summariser } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
@@ -205,21 +205,33 @@ export async function openModels({
   return { catalogue, keys, client, cwd, onNotice };
 }
 
-/** Finds a model and makes it a summariser. Sends nothing, so it needs no key. */
+/** Finds a model that makes summaries. Sends nothing, so it needs no key. */
 export async function namedModel(
   invocation: Invocation,
   reference: string,
-): Promise<{ model: CatalogueModel; summariser: Summariser }> {
+): Promise<ModelSummaries & { model: CatalogueModel }> {
   const { io, output } = invocation;
   const home = bonsaiHome(io.env);
   const settings = agentCallSettings(invocation);
   const models = await openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) });
   const model = await findModel(models, reference);
-  return { model, summariser: modelSummariser(models.client, model, output) };
+  return { model, ...modelSummaries(models.client, model, output) };
 }
 
-export function modelSummariser(client: ModelClient, model: CatalogueModel, output: Output): Summariser {
-  return summariserFor({ models: client, model, onNotice: (notice) => output.notify(modelNotice(notice)) });
+interface ModelSummaries {
+  summariser: Summariser;
+  /** Called with the reason if the provider cannot write the summary of a branch. */
+  onProviderUnavailable(reason: string): void;
+}
+
+export function modelSummaries(client: ModelClient, model: CatalogueModel, output: Output): ModelSummaries {
+  return {
+    summariser: summariserFor({
+      ...{ models: client, model },
+      onNotice: (notice) => output.notify(modelNotice(notice)),
+    }),
+    onProviderUnavailable: (reason) => output.notify(branchSummaryAsText(reason)),
+  };
 }
 
 /** The models that `cycleModel` goes through. */

@@ -16,6 +16,8 @@ interface SummaryMakersOptions {
 export interface SummaryMakers {
   /** The model of `--model`. */
   summariser?: Summariser;
+  /** With `summariser`: called with the reason if the provider cannot write the summary of a branch. */
+  onProviderUnavailable?(reason: string): void;
   /** The extensions of `-e`. */
   lifecycle?: CompactionLifecycle;
   /** The extension that decided a field of an event's result; empty without one. */
@@ -36,8 +38,8 @@ export async function withSummaryMakers<Result>(
   if (extension !== undefined) return withExtensions(options, reference, work);
   if (reference === undefined) return work(digestAlone);
   const { namedModel } = await import("./model-choice.ts");
-  const { summariser } = await namedModel(invocation, reference);
-  return work({ ...digestAlone, summariser });
+  const { summariser, onProviderUnavailable } = await namedModel(invocation, reference);
+  return work({ ...digestAlone, summariser, onProviderUnavailable });
 }
 
 const digestAlone: SummaryMakers = { decidedBy: () => ({}) };
@@ -47,7 +49,7 @@ async function withExtensions<Result>(
   reference: string | undefined,
   work: (makers: SummaryMakers) => Promise<Result>,
 ): Promise<Result> {
-  const [{ openSessionExtensions }, { findModel, modelSummariser }] = await Promise.all([
+  const [{ openSessionExtensions }, { findModel, modelSummaries }] = await Promise.all([
     import("./session-extensions.ts"),
     import("./model-choice.ts"),
   ]);
@@ -60,8 +62,8 @@ async function withExtensions<Result>(
   if (opened === undefined) return work(digestAlone);
   try {
     const { model, lifecycle, models } = opened;
-    const summariser = model && modelSummariser((await models()).client, model, invocation.output);
-    return await work({ ...recordDecisions(lifecycle), ...(summariser && { summariser }) });
+    const ofModel = model && modelSummaries((await models()).client, model, invocation.output);
+    return await work({ ...recordDecisions(lifecycle), ...ofModel });
   } finally {
     await opened.close();
   }

@@ -178,12 +178,17 @@ function summarised<Done extends { status: string; summaryEntry?: { fromHook?: b
   );
 }
 
-function branchMakers(invocation: Invocation, { summariser, lifecycle }: SummaryMakers, signal: AbortSignal) {
+function branchMakers(
+  invocation: Invocation,
+  { summariser, onProviderUnavailable, lifecycle }: SummaryMakers,
+  signal: AbortSignal,
+) {
   const { focus, label } = invocation.options;
   return {
     signal,
     settings: callSettings(invocation),
     summariser: summariser ?? interruptibleDigest(),
+    onProviderUnavailable,
     ...(lifecycle && { lifecycle }),
     ...(typeof focus === "string" && { focus }),
     ...(typeof label === "string" && { label }),
