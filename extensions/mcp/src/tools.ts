@@ -53,8 +53,9 @@ export class McpTools {
   #held: HeldTools | undefined;
   /** The tools of the latest request, if a compaction has replaced them since: an undo brings them back. */
   #heldBefore: HeldTools | undefined;
-  /** Compactions that a request has contained. */
+  /** Compactions that a request has contained since `#releasedMs`. */
   readonly #sent = new Set<string | undefined>();
+  #releasedMs = Date.now();
 
   constructor(options: McpToolsOptions) {
     this.#options = options;
@@ -74,9 +75,9 @@ export class McpTools {
     const { bonsai } = this.#options;
     bonsai.on("before_agent_start", (_event, { sessionManager }) => {
       const [first] = sessionManager.buildContextEntries();
-      this.#hold(first?.type === "compaction" ? first.id : undefined);
+      this.#hold(first?.type === "compaction" ? first : undefined);
     });
-    bonsai.on("session_compact", ({ compactionEntry }) => this.#hold(compactionEntry.id));
+    bonsai.on("session_compact", ({ compactionEntry }) => this.#hold(compactionEntry));
     bonsai.on("turn_end", () => {
       this.#sent.add(this.#held?.compactionId);
       this.#heldBefore = undefined;
@@ -84,13 +85,17 @@ export class McpTools {
     bonsai.on("model_select", () => this.update());
   }
 
-  /** @param compactionId the compaction in the model's view: a new one allows other tools */
-  #hold(compactionId: string | undefined): void {
-    if (this.#held !== undefined && this.#held.compactionId === compactionId) return;
+  /** @param compaction the compaction in the model's view: a new one allows other tools */
+  #hold(compaction: { id: string; timestamp: string } | undefined): void {
+    if (this.#held !== undefined && this.#held.compactionId === compaction?.id) return;
     const held = this.#heldBefore ?? this.#held;
-    const isKnown = held !== undefined && this.#sent.has(compactionId);
-    this.#heldBefore = isKnown ? undefined : held;
-    this.#held = isKnown ? held : this.#currentTools(compactionId);
+    const isNew =
+      compaction !== undefined &&
+      !this.#sent.has(compaction.id) &&
+      Date.parse(compaction.timestamp) >= this.#releasedMs;
+    const isKept = held !== undefined && !isNew;
+    this.#heldBefore = isKept ? undefined : held;
+    this.#held = isKept ? held : this.#currentTools(compaction?.id);
     this.update();
   }
 
@@ -107,6 +112,7 @@ export class McpTools {
     this.#held = undefined;
     this.#heldBefore = undefined;
     this.#sent.clear();
+    this.#releasedMs = Date.now();
     this.update();
   }
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { redoLatestUndo } from "@bonsai-agent/compaction";
 import type { ExtensionAPI } from "@bonsai-agent/extension";
 import { openTestSession, type TestSession } from "@bonsai-agent/extension/testing";
-import type { ProviderCall } from "@bonsai-agent/models";
+import type { CatalogueModel, ProviderCall } from "@bonsai-agent/models";
+import { createSession, openSession, type Session } from "@bonsai-agent/session";
 import { hideableMessages, MASK_PLACEHOLDER, toggleHidden } from "@bonsai-agent/session/host";
 import { fewRuns, PrefixCache } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -17,7 +18,14 @@ const contextSize = () => ({ tokens: 0, estimatedTokens: 0 });
 /** A day with one session: the user's steps, and the servers that come and go meanwhile. */
 class Day {
   readonly cache = new PrefixCache();
-  readonly counts = { requests: 0, compactions: 0, switches: 0, serverChanges: 0, warmRequests: 0 };
+  readonly counts = {
+    requests: 0,
+    compactions: 0,
+    switches: 0,
+    serverChanges: 0,
+    restarts: 0,
+    warmRequests: 0,
+  };
   readonly #cwd = mkdtempSync(join(tmpdir(), "bonsai-day-"));
   readonly #servers: { name: string; state: string; config: object; lists: { tools: object[] } }[] = [];
   readonly #summaries = new Set<string>();
@@ -29,10 +37,17 @@ class Day {
     writeFileSync(join(this.#cwd, "AGENTS.md"), "Water the trees.");
     this.#changeServer(0);
     const prices = { input: 1, output: 1, cacheRead: 0.1, cacheWrite: 1.25 };
+    const model = { contextWindow: 20_000, maxOutputTokens: 2_000, reasoning: false };
+    const session = createSession({ cwd: this.#cwd, file: join(this.#cwd, "session.jsonl") });
+    await this.#open(session, { ...model, usdPerMillionTokens: prices });
+  }
+
+  async #open(session: Session, model: Partial<CatalogueModel>): Promise<void> {
     this.#session = await openTestSession({
       cwd: this.#cwd,
+      session,
       extensions: [(bonsai: ExtensionAPI) => this.#mcp(bonsai), echo],
-      model: { contextWindow: 20_000, maxOutputTokens: 2_000, reasoning: false, usdPerMillionTokens: prices },
+      model,
       settings: { cache: { keepWarm: { enabled: true, maxUsd: 10 } } },
       answers: (call) => this.#answer(call),
       replies: (call) => this.#answer(call),
@@ -99,6 +114,23 @@ class Day {
     /** Long enough for one request that keeps the cache warm. */
     pause: () => vi.advanceTimersByTimeAsync(5 * 60_000),
     changeServer: async (at: number) => this.#changeServer(at),
+    restart: async (at: number) => {
+      const { model, session } = this.#agent;
+      await this.#session!.close();
+      await vi.advanceTimersByTimeAsync(1);
+      this.cache.restart();
+      this.counts.restarts += 1;
+      const connected = this.#servers.map((server) => ({ ...server }));
+      for (const server of this.#servers)
+        Object.assign(server, { state: "connecting", lists: { tools: [] } });
+      await this.#open(openSession(session.file!), model);
+      // The servers connect in another order.
+      for (const place of connected.keys()) {
+        const other = (place + at) % connected.length;
+        Object.assign(this.#servers[other]!, connected[other]);
+        this.#tools!.update();
+      }
+    },
   } satisfies Record<string, (at: number) => Promise<unknown>>;
 
   /** A server appears, becomes ready, gets other tools, or vanishes. */
@@ -131,8 +163,7 @@ class Day {
   /** The model works in every third answer, so that thresholds are crossed between tools. */
   #answer(call: ProviderCall) {
     const { messages, purpose } = call;
-    // The first request after a compaction may declare the tools of other servers.
-    this.cache.send(call, this.counts.serverChanges > 1 ? "" : BEFORE_INSTRUCTIONS);
+    this.cache.send(call, BEFORE_INSTRUCTIONS);
     const [first] = messages;
     if (first?.role === "compactionSummary") this.#summaries.add(first.summary);
     this.counts.compactions = this.#summaries.size;
@@ -161,7 +192,7 @@ const BEFORE_INSTRUCTIONS = String.raw`\n\n# Instructions of the user`;
 function mcpTool(name: string): object {
   const inputSchema = { type: "object", properties: { text: { type: "string" } } };
   const flags = { isReadOnly: true, isIdempotent: true };
-  return { name, description: `Does ${name}.`, inputSchema, ...flags, tokens: 900 };
+  return { name, description: `Does ${name}.`, inputSchema, ...flags, tokens: 400 };
 }
 
 /** Returns as many tokens as asked. It is registered after the tools of the servers. */
@@ -179,13 +210,32 @@ function echo(bonsai: ExtensionAPI): void {
 const stepNames: readonly StepName[] = [
   ...(["talk", "work", "compact", "askToCompact", "undo", "redo", "editInstructions"] as const),
   ...(["removeInstructions", "switchModel", "goBack", "mask", "hideByHand", "pause"] as const),
-  ...(["changeServer", "changeServer"] as const),
+  ...(["changeServer", "changeServer", "restart", "restart"] as const),
 ];
 const days = fc.array(fc.tuple(fc.constantFrom(...stepNames), fc.nat(99)), { minLength: 8, maxLength: 30 });
+/** Two servers connect in another order after a restart, and an undo brings an older compaction back. */
+const restartedDay: Step[] = [
+  ["changeServer", 2],
+  ["talk", 0],
+  ["compact", 0],
+  ["compact", 0],
+  ["restart", 1],
+  ["editInstructions", 0],
+  ["undo", 0],
+  ["talk", 0],
+];
 
 test("Invariant: between two compactions, the system prompt keeps its bytes, unless an extension changes it.", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-  const total = { days: 0, requests: 0, compactions: 0, switches: 0, serverChanges: 0, warmRequests: 0 };
+  const total = {
+    days: 0,
+    requests: 0,
+    compactions: 0,
+    switches: 0,
+    serverChanges: 0,
+    restarts: 0,
+    warmRequests: 0,
+  };
   try {
     await fc.assert(
       fc.asyncProperty(days, async (steps) => {
@@ -201,14 +251,14 @@ test("Invariant: between two compactions, the system prompt keeps its bytes, unl
         for (const [name, count] of Object.entries(day.counts))
           total[name as keyof typeof day.counts] += count;
       }),
-      fewRuns(5),
+      { ...fewRuns(5), examples: [[restartedDay]] },
     );
   } finally {
     vi.useRealTimers();
   }
   if (process.env.LAW_RUNS) process.stdout.write(`${JSON.stringify(total)}\n`);
   expect(total.compactions).toBeGreaterThan(3);
-  expect(Math.min(total.switches, total.serverChanges)).toBeGreaterThan(3);
+  expect(Math.min(total.switches, total.serverChanges, total.restarts)).toBeGreaterThan(3);
 });
 
 test("the cache of the law notices a system prompt that changes between two compactions", () => {

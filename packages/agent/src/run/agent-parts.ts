@@ -108,7 +108,7 @@ export function agentParts(options: AgentOptions): AgentParts {
   const makePrompt = typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools());
   const systemPrompt = new SystemPromptInUse(makePrompt);
   const promptNotes = new PromptNotes({
-    ...{ session, systemPrompt, instructions: options.instructions },
+    ...{ session, systemPrompt, instructions: options.instructions, now },
     budget: () => (parts.settings.compaction.showBudget ? parts.controller.budget() : undefined),
     canAsk: () => parts.settings.compaction.allowRequests && tools.get("context") !== undefined,
   });

@@ -14,6 +14,8 @@ interface PromptNotesOptions {
   budget: () => ContextBudget | undefined;
   /** True if the model can ask for a compaction. */
   canAsk: () => boolean;
+  /** Milliseconds since the epoch. */
+  now: () => number;
 }
 
 /**
@@ -23,12 +25,13 @@ interface PromptNotesOptions {
  */
 export class PromptNotes {
   readonly #options: PromptNotesOptions;
-  /** Compactions that a request has contained: an undo or a move in the tree can bring them back. */
-  readonly #seen: Set<string | undefined>;
+  /** Compactions of this process that a request has contained: an undo or a move in the tree can bring them back. */
+  readonly #seen = new Set<string>();
+  readonly #openedMs: number;
 
   constructor(options: PromptNotesOptions) {
     this.#options = options;
-    this.#seen = new Set([undefined, options.session.projection().compaction?.id]);
+    this.#openedMs = options.now();
   }
 
   /** Called before each run and each request. After a compaction, the system prompt contains the changes. */
@@ -36,8 +39,9 @@ export class PromptNotes {
     const { session, systemPrompt, instructions } = this.#options;
     await instructions?.renew();
     const { compaction, items } = session.projection();
-    if (this.#seen.has(compaction?.id)) return;
-    this.#seen.add(compaction?.id);
+    if (compaction === undefined || this.#seen.has(compaction.id)) return;
+    if (Date.parse(compaction.timestamp) < this.#openedMs) return;
+    this.#seen.add(compaction.id);
     systemPrompt.apply(instructions?.adopt());
     for (const { entryId, message } of items)
       if (message.role === "custom" && isNote(message))
