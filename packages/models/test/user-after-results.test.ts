@@ -22,10 +22,10 @@ interface WireMessage {
 /** Checks the order of roles as Mistral's server does. */
 function refusal(messages: readonly WireMessage[]): LoopbackReply | undefined {
   const at = messages.findIndex(({ role }, at) => role === "user" && messages[at - 1]?.role === "tool");
-  if (at < 0) return undefined;
+  if (at < 0 && !refusesAll) return undefined;
   const body = {
     object: "error",
-    message: "Unexpected role 'user' after role 'tool'",
+    message: refusalText,
     type: "invalid_request_message_order",
     param: null,
     code: "3230",
@@ -38,6 +38,10 @@ function refusal(messages: readonly WireMessage[]): LoopbackReply | undefined {
 }
 
 let server: LoopbackServer;
+const mistralText = "Unexpected role 'user' after role 'tool'";
+let refusalText = mistralText;
+/** Refuses every request for another reason. */
+let refusesAll = false;
 let refused = 0;
 let accepted: WireMessage[][] = [];
 beforeAll(async () => {
@@ -53,6 +57,8 @@ afterAll(() => server.close());
 beforeEach(() => {
   refused = 0;
   accepted = [];
+  refusalText = mistralText;
+  refusesAll = false;
 });
 
 const budget: Message = {
@@ -119,12 +125,31 @@ test("the order is known by the server or the family of the model, and can be se
     expect(refused).toBe(isKnown ? 0 : 1);
   }));
 
-test("learns the order from a refusal, once for each client", async () => {
+test.each([mistralText, "Messages have the wrong sequence."])(
+  "learns the order from the refusal %j, once for each client",
+  async (text) => {
+    refusalText = text;
+    const client = new ModelClient();
+    const model = at("vllm", server.url, "some-model");
+    for (let round = 0; round < 2; round += 1)
+      expect(await ask(client, model, [...begun(model), budget])).toMatchObject({ type: "done" });
+    expect(refused).toBe(1);
+  },
+);
+
+test("reports a refusal of both orders, and tries the other order once for each client", async () => {
+  refusesAll = true;
+  refusalText = "This is not the reason.";
   const client = new ModelClient();
   const model = at("vllm", server.url, "some-model");
-  for (let round = 0; round < 2; round += 1)
-    expect(await ask(client, model, [...begun(model), budget])).toMatchObject({ type: "done" });
-  expect(refused).toBe(1);
+  const refusal = { type: "error", failure: { message: expect.stringContaining(refusalText) } };
+  for (const count of [2, 3]) {
+    expect(await ask(client, model, [...begun(model), budget])).toMatchObject(refusal);
+    expect(refused).toBe(count);
+  }
+  refusesAll = false;
+  expect(await ask(client, model, begun(model))).toMatchObject({ type: "done" });
+  expect(endOf(1)).toMatchObject([{ role: "tool", content: "contents" }]);
 });
 
 test("a longer context begins with the messages of the shorter one", async () => {

@@ -35,15 +35,23 @@ export function openaiChatProvider(): Provider {
   const fields = new RefusedFields();
   return {
     async *stream(call, answer) {
+      const { model, signal } = call;
+      let refusal: unknown;
       for (;;) {
+        const attempt = { ...call, model: fields.withLearned(model) };
+        const request = chatRequest(attempt);
         try {
-          const attempt = { ...call, model: fields.withLearned(call.model) };
-          const request = chatRequest(attempt);
           const reading = new ChatAnswer(answer);
           return yield* openAiStream({ call: attempt, path: "/chat/completions", request, reading });
         } catch (error) {
-          if (answer.message.content.length > 0 || !fields.learn(call.model, error))
-            throw fields.withAdvice(call.model, error);
+          if (answer.message.content.length > 0) throw fields.withAdvice(model, error);
+          if (fields.learn(model, error)) continue;
+          if (refusal === undefined && fields.tryOtherOrder(model, error, request.messages)) {
+            refusal = error;
+            continue;
+          }
+          if (refusal !== undefined) fields.keepOrder(model);
+          throw fields.withAdvice(model, signal.aborted ? error : (refusal ?? error));
         }
       }
     },

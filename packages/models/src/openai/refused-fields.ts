@@ -1,4 +1,5 @@
 import { jsonText } from "@bonsai-agent/messages";
+import { classifyFailure } from "../failure/classify.ts";
 import { errorTexts } from "../failure/error-texts.ts";
 import { type CatalogueModel, type ModelCompat, referenceOf } from "../model.ts";
 import { ProviderError } from "../provider.ts";
@@ -34,6 +35,22 @@ export class RefusedFields {
     return true;
   }
 
+  /**
+   * Allows one attempt for each model without a user message after tool results, because servers refuse it in many words.
+   * Call `keepOrder` if the attempt fails too.
+   */
+  tryOtherOrder(model: CatalogueModel, error: unknown, messages: readonly { role: string }[]): boolean {
+    const known = this.#learned.get(keyOf(model)) ?? {};
+    if (known.userAfterResults !== undefined || !isUnexplained(model, error)) return false;
+    if (!messages.some(({ role }, at) => role === "user" && messages[at - 1]?.role === "tool")) return false;
+    this.#learned.set(keyOf(model), { ...known, userAfterResults: false });
+    return true;
+  }
+
+  keepOrder(model: CatalogueModel): void {
+    this.#learned.set(keyOf(model), { ...this.#learned.get(keyOf(model)), userAfterResults: true });
+  }
+
   /** Adds the setting that may help to a refusal that is about earlier thinking. */
   withAdvice(model: CatalogueModel, error: unknown): unknown {
     if (!(error instanceof ProviderError) || namedField(wordsOf(error)) === undefined) return error;
@@ -41,6 +58,13 @@ export class RefusedFields {
     const advice = `To choose the field for earlier thinking, set compat.thinkingBack of ${referenceOf(model)} in models.json to "reasoning_content", "reasoning_details" or "none".`;
     return new ProviderError({ ...error, message, cause, advice });
   }
+}
+
+/** True for a refused request whose size and rate are not the reason. */
+function isUnexplained({ provider, id: modelId }: CatalogueModel, error: unknown): boolean {
+  if (!(error instanceof ProviderError) || error.kind !== "refused") return false;
+  const { kind, status } = classifyFailure({ error, provider, modelId });
+  return (status === 400 || status === 422) && (kind === "other" || kind === "damagedHistory");
 }
 
 function keyOf({ baseUrl, id }: CatalogueModel): string {
