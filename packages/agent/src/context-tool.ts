@@ -23,7 +23,7 @@ export function contextTool(agent: () => Agent): Tool {
       const budget = agent().budget;
       if (budget === undefined)
         return resultOf("Automatic compaction is off, so there is no budget.", compact);
-      const used = `About ${count(budget.tokens)} of ${count(budget.limitTokens)} tokens are used (${percentOf(budget)}%). Above that, a compaction replaces the older messages.`;
+      const used = `About ${count(budget.tokens)} of ${count(budget.limitTokens)} tokens are used (${percentOf(budget)}%). At 100%, a summary replaces the older messages.`;
       if (!compact) return resultOf(used);
       const refusal = refusalOf(agent(), budget);
       if (refusal !== undefined) return resultOf(`${refusal} ${used}`, true);

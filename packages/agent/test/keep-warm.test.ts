@@ -1,6 +1,5 @@
 import type { ProviderCall } from "@bonsai-agent/models";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { keepWarmCosts } from "../src/run/keep-warm.ts";
 import { done, type ScriptedAgentOptions, scriptedAgent } from "./scripted-agent.ts";
 import { model } from "./warm-session.ts";
 
@@ -59,7 +58,9 @@ test.each([
 test("Invariant: the requests of a pause cost less than writing the prefix once", async () => {
   const { others, pause, agent, notices } = await idleAgent({ maxMinutes: 10_000 });
   await pause(600);
-  const { readUsd, rewriteUsd } = keepWarmCosts(model, 100_010)!;
+  const { cacheRead, cacheWrite, output } = model.usdPerMillionTokens!;
+  const readUsd = 100_010 * cacheRead + 16 * output;
+  const rewriteUsd = 100_010 * (cacheWrite - cacheRead);
   expect(others.length).toBeGreaterThan(5);
   expect(others.length * readUsd).toBeLessThan(rewriteUsd);
   expect((others.length + 1) * readUsd).toBeGreaterThanOrEqual(rewriteUsd);

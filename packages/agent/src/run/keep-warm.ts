@@ -24,8 +24,8 @@ export class KeepWarm implements RunFollower {
   #timer: NodeJS.Timeout | undefined;
   #abort = new AbortController();
   #sent: Promise<void> | undefined;
-  /** The current pause. It began with the latest answer of a run. */
-  #pause = { sinceMs: 0, requests: 0, usd: 0 };
+  /** The current pause, with its requests and their cost. It began with the latest answer of a run. */
+  #pause = { sinceMs: 0, requests: 0, usd: 0, readUsd: 0, rewriteUsd: 0 };
 
   constructor(parts: AgentParts, isBusy: () => boolean) {
     this.#parts = parts;
@@ -38,7 +38,9 @@ export class KeepWarm implements RunFollower {
     const latest = settings.cache.keepWarm.enabled ? promptCache.latest : undefined;
     // A session with one prompt has a short prefix.
     if (!latest?.request.messages.some(({ role }) => role === "assistant")) return;
-    this.#pause = { sinceMs: latest.atMs, requests: 0, usd: 0 };
+    const costs = keepWarmCosts(latest);
+    if (costs === undefined) return;
+    this.#pause = { sinceMs: latest.atMs, requests: 0, usd: 0, ...costs };
     this.#wait(latest, latest.answer.timestamp);
   }
 
@@ -70,7 +72,7 @@ export class KeepWarm implements RunFollower {
     // A compaction, an edit or another model needs another prefix.
     if (this.#isBusy() || promptCache.warmRequest({ session, model: selection.model, atMs }) === undefined)
       return;
-    const limit = this.#limitReached(latest, atMs);
+    const limit = this.#limitReached(atMs);
     try {
       if (limit === undefined && (await this.#read(latest))) return this.#wait(latest, atMs);
     } catch (error) {
@@ -84,19 +86,13 @@ export class KeepWarm implements RunFollower {
   }
 
   /** The reason to send no further request, in a sentence; undefined if one is allowed. */
-  #limitReached({ request, answer }: AnsweredRequest, nowMs: number): string | undefined {
+  #limitReached(nowMs: number): string | undefined {
     const { maxMinutes, maxUsd } = this.#parts.settings.cache.keepWarm;
-    const tokens = inputTokens(answer.usage);
-    const { minimumTokens } = request.model.cacheRules ?? usualCacheRules;
-    const costs = keepWarmCosts(request.model, tokens);
-    if (costs === undefined || tokens < minimumTokens) return "The prefix costs nothing.";
-    const usd = this.#pause.usd + costs.readUsd;
-    if (nowMs - this.#pause.sinceMs > maxMinutes * 60_000)
-      return `The limit is ${counted(maxMinutes, "minute")}.`;
+    const { sinceMs, readUsd, rewriteUsd } = this.#pause;
+    const usd = this.#pause.usd + readUsd;
+    if (nowMs - sinceMs > maxMinutes * 60_000) return `The limit is ${counted(maxMinutes, "minute")}.`;
     if (usd > maxUsd) return `The limit is ${usdText(maxUsd)}.`;
-    return usd < costs.rewriteUsd
-      ? undefined
-      : "More requests would cost more than writing the prefix again.";
+    return usd < rewriteUsd ? undefined : "More requests would cost more than writing the prefix again.";
   }
 
   /** Returns true if the provider read the prefix from its cache. */
@@ -123,9 +119,8 @@ export class KeepWarm implements RunFollower {
     if (signal.aborted) return false;
     const { provider, id: model } = request.model;
     session.append({ type: "usage", kind: "keep_warm", provider, model, usage: message.usage });
-    const { readUsd } = keepWarmCosts(request.model, inputTokens(answer.usage))!;
     this.#pause.requests += 1;
-    this.#pause.usd += Math.max(readUsd, message.usage.cost.total);
+    this.#pause.usd += Math.max(this.#pause.readUsd, message.usage.cost.total);
     if (message.usage.cacheRead === 0) return false;
     promptCache.remember({ request, answer, atMs: now() });
     return true;
@@ -136,17 +131,19 @@ export class KeepWarm implements RunFollower {
     this.#parts.onNotice({
       level: "info",
       code: "keep_warm_ended",
-      message: `Stopped keeping the provider's cache warm after ${counted(requests, "request")}, about ${usdText(usd)}. ${reason} After a longer pause, the next request writes the prefix again.`,
+      message: `Stopped keeping the provider's cache warm after ${counted(requests, "request")}, about ${usdText(usd)}. ${reason} If the cache expires, your next prompt pays for writing it again.`,
     });
   }
 }
 
 /** US dollars of reading a prefix once more, and of writing it again instead of reading it. Undefined if reading saves nothing. */
-export function keepWarmCosts(
-  { usdPerMillionTokens: prices }: AnsweredRequest["request"]["model"],
-  tokens: number,
-): { readUsd: number; rewriteUsd: number } | undefined {
-  if (prices === undefined) return undefined;
+function keepWarmCosts({
+  request,
+  answer,
+}: AnsweredRequest): { readUsd: number; rewriteUsd: number } | undefined {
+  const { usdPerMillionTokens: prices, cacheRules = usualCacheRules } = request.model;
+  const tokens = inputTokens(answer.usage);
+  if (prices === undefined || tokens < cacheRules.minimumTokens) return undefined;
   const { input, output, cacheRead } = prices;
   // A price of 0 means that the model has no separate one.
   const write = prices.cacheWrite || input;
