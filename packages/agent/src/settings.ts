@@ -80,7 +80,7 @@ const settingsObject = z.strictObject({
           }),
           maxMinutes: count
             .default(30)
-            .meta({ description: "Longest pause, in minutes, in which the cache is kept warm." }),
+            .meta({ description: "Maximum minutes of a pause in which the cache is kept warm." }),
           maxUsd: z
             .number()
             .min(0)

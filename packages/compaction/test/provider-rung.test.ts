@@ -65,7 +65,7 @@ test("the other kinds never ask the provider", async () => {
   }
 });
 
-test("sends the conversation before the cut, and its end moves before an unfinished turn", async () => {
+test("sends the conversation before the cut, and a shorter one if its last turn is unfinished", async () => {
   const { session } = history("U:9000 A:9000 | U:9000 A:9000 | U:9000 A:9000 | U:100 A:100");
   const open = new SummaryFailure("incomplete-turn", "The turn is not finished.");
   const { summariser, asked } = withProvider([open, open]);
@@ -90,7 +90,7 @@ test("moves the cut at most three times, then uses the next kind", async () => {
   expect(result.caveat).toContain("The turn is not finished.");
 });
 
-test("automatic compactions leave out a provider that failed, until ten minutes or another model later", async () => {
+test("automatic compactions skip a failed provider for ten minutes, or until the model changes", async () => {
   const { summariser, asked } = withProvider(Array(9).fill(new SummaryFailure("error", "busy")));
   const now = { ms: 0 };
   const options = { settings, summariser, now: () => now.ms, onWarning: () => {} };

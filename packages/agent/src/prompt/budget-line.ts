@@ -4,7 +4,7 @@ import { count } from "@bonsai-agent/messages/numbers";
 /** The size of the context, and the size above which it is compacted. */
 export type ContextBudget = NonNullable<ReturnType<CompactionController["budget"]>>;
 
-/** Percentages of the way to the threshold at which the model is told. */
+/** Percentages of the way to the threshold at which the model gets a line. */
 export const BUDGET_STEPS = [50, 75, 90];
 
 export function percentOf({ tokens, limitTokens }: ContextBudget): number {

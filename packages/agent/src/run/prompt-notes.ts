@@ -55,11 +55,11 @@ export class PromptNotes {
 
   #instructionNote(): CustomInput[] {
     const { session, instructions } = this.#options;
-    const told = session.projection().items.map(({ message }) => {
-      const isTold = message.role === "custom" && message.customType === MESSAGE_TYPES.instructions;
-      return isTold && isRecord(message.details) ? message.details.known : undefined;
+    const earlier = session.projection().items.map(({ message }) => {
+      const isInstruction = message.role === "custom" && message.customType === MESSAGE_TYPES.instructions;
+      return isInstruction && isRecord(message.details) ? message.details.known : undefined;
     });
-    const note = instructions?.note(Object.assign({}, ...told.filter(isRecord)));
+    const note = instructions?.note(Object.assign({}, ...earlier.filter(isRecord)));
     if (note === undefined) return [];
     const { text: content, known } = note;
     return [{ customType: MESSAGE_TYPES.instructions, content, display: false, details: { known } }];
@@ -71,11 +71,11 @@ export class PromptNotes {
     const budget = read();
     const step = budget === undefined ? 0 : budgetStep(budget);
     if (budget === undefined || step === 0) return [];
-    const isTold = session.projection().items.some(({ message }) => {
+    const hasLine = session.projection().items.some(({ message }) => {
       if (message.role !== "custom" || message.customType !== MESSAGE_TYPES.budget) return false;
       return isRecord(message.details) && Number(message.details.percent) >= step;
     });
-    if (isTold) return [];
+    if (hasLine) return [];
     const content = budgetLine(budget, canAsk());
     return [{ customType: MESSAGE_TYPES.budget, content, display: false, details: { percent: step } }];
   }

@@ -22,7 +22,7 @@ export const providerRung: Rung = {
     if (provider.unavailable !== undefined) throw new SummaryFailure("unsupported", provider.unavailable);
     if (run.focus !== undefined && provider.isSealed)
       throw new SummaryFailure("no-focus", `The compaction of ${summariser.name} takes no focus.`);
-    const { answer, plan } = await compactedSpan(state, run, provider);
+    const { answer, plan } = await compactSpan(state, run, provider);
     const planned = { ...state, plan };
     const { text, summary } = answer;
     const draft = {
@@ -46,8 +46,8 @@ function providerProse(text: string, tags: readonly string[] = []): string {
 }
 
 /**
- * The provider's summary of a branch, as prose: its items must be first in a conversation, and a branch is not. Undefined if
- * the settings ask for another kind, or the provider cannot write it.
+ * The provider's summary of a branch, as prose without its items: providers take items only at the start of a conversation.
+ * Undefined if the settings ask for another kind, or the provider cannot write it.
  * @param onUnavailable called with the reason, in a sentence, if the provider cannot write it
  */
 export async function providerBranchProse(
@@ -85,7 +85,7 @@ export async function providerBranchProse(
 const MAX_MOVES = 3;
 
 /** Asks the provider. A span that may not end there ends before its last turn instead. */
-async function compactedSpan(
+async function compactSpan(
   state: LadderState,
   run: Run,
   provider: ProviderCompaction,
@@ -93,7 +93,7 @@ async function compactedSpan(
   let plan = state.plan!;
   for (let moves = 0; ; moves += 1) {
     try {
-      return { answer: await asked({ ...state, plan }, run, provider), plan };
+      return { answer: await askProvider({ ...state, plan }, run, provider), plan };
     } catch (error) {
       const isOpen = error instanceof SummaryFailure && error.kind === "incomplete-turn";
       const earlier = isOpen && moves < MAX_MOVES ? earlierTurn(plan) : undefined;
@@ -103,7 +103,11 @@ async function compactedSpan(
   }
 }
 
-async function asked(state: LadderState, run: Run, provider: ProviderCompaction): Promise<ProviderAnswer> {
+async function askProvider(
+  state: LadderState,
+  run: Run,
+  provider: ProviderCompaction,
+): Promise<ProviderAnswer> {
   const { signal, cost, summariser } = run;
   const items = seenItems(state, run);
   const { contextWindow = 0 } = summariser!;
@@ -139,7 +143,7 @@ function earlierTurn({ history, turnPrefix }: CompactionPlan): string | undefine
   return items[at]?.entryId;
 }
 
-/** A sealed summary says nothing to other readers: the digest speaks for it. */
+/** The digest, for readers that cannot read a sealed summary. */
 function sealedProse(state: LadderState, run: Run): Promise<string> {
   const digest = run.digest!;
   return digestProse(state, run, { digest, carried: carryOverOf(state.plan!, run, run.focus) });

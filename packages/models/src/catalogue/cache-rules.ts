@@ -10,9 +10,9 @@ interface VendorRules {
   rules: CacheRules;
 }
 
-// Read on 2026-11-28 in the vendors' documents, which each group of rows names. A catch-all row
-// guesses the minimum of models that its document does not name, and so do the usual rules. A minimum only changes
-// estimates of costs, such as those of cache.keepWarm and compaction.economy.
+// Read on 2026-11-28 in the vendors' documents; each group of rows names its document. The documents do not name all
+// models: a vendor's last row and the usual rules guess their minimum. A minimum only changes estimates of costs, such as
+// those of cache.keepWarm and compaction.economy.
 
 // https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 const claude: CacheRules = {
