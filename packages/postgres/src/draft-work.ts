@@ -2,17 +2,19 @@ import type { BonsaiError } from "@bonsai-agent/messages";
 import { sleep } from "@bonsai-agent/messages/host";
 import type { DraftAnswer, DraftRequest } from "@bonsai-agent/session";
 import type pg from "pg";
-import { databaseError, isTransientError, query } from "./database.ts";
+import { databaseError, isTransientError, query, retry } from "./database.ts";
 
-// The workers' side of the drafts.
+// The workers' side of drafts.
 
 const DEFAULT_LEASE_MS = 15_000;
 /** A worker renews its lease this many times before it would expire. */
 const RENEWALS = 5;
 const POLL_MS = 500;
+/** An unknown model is tried again after this many leases: its key may have been added. */
+const UNKNOWN_LEASES = 4;
 
 /** A draft that a worker makes. */
-interface TakenDraft extends Record<string, unknown> {
+interface TakenDraft {
   session_id: string;
   request_hash: string;
   model: string;
@@ -33,7 +35,7 @@ interface MakeDraftsOptions {
   signal: AbortSignal;
   /** Running drafts may end within this time after the signal. Then another worker can take them. Default: 0 */
   graceMs?: number;
-  /** Time after which another worker can take the draft of one that no longer renews its lease. Default: 15 seconds */
+  /** Time after which another worker can take the draft of a dead one. Default: 15 seconds */
   leaseMs?: number;
   onDraft?: (draft: { sessionId: string; model: string }, event: "started" | "ended" | "failed") => void;
   /** Called with failures of the database. */
@@ -44,10 +46,10 @@ interface MakeDraftsOptions {
 export async function makeDrafts(options: MakeDraftsOptions): Promise<void> {
   const { concurrency, signal, graceMs = 0, onError = () => {} } = options;
   const running = new Set<Promise<void>>();
-  const unknownModels: string[] = [];
+  const triesAgainMs = new Map<string, number>();
   const stop = new AbortController();
   while (!signal.aborted) {
-    const draft = running.size < concurrency ? await take(options, unknownModels).catch(report) : undefined;
+    const draft = running.size < concurrency ? await take(options, triesAgainMs).catch(report) : undefined;
     if (draft === undefined) await sleep(POLL_MS, signal);
     else {
       const work = makeDraft(draft, options, stop.signal).catch(report);
@@ -64,23 +66,28 @@ export async function makeDrafts(options: MakeDraftsOptions): Promise<void> {
   }
 }
 
-/** Takes the oldest open draft of a known model. Undefined also if another worker was faster. */
+/**
+ * Takes the oldest open draft, except those of unknown models. Returns undefined also if another worker was faster.
+ * @param triesAgainMs when each unknown model is tried again
+ */
 async function take(
   { pool, knows, leaseMs = DEFAULT_LEASE_MS }: MakeDraftsOptions,
-  unknownModels: string[],
+  triesAgainMs: Map<string, number>,
 ): Promise<TakenDraft | undefined> {
-  const [open] = await query<TakenDraft>(pool, FIND, [unknownModels], "bonsai_find_draft");
+  const nowMs = performance.now();
+  for (const [model, atMs] of triesAgainMs) if (atMs <= nowMs) triesAgainMs.delete(model);
+  const [open] = await query<TakenDraft>(pool, FIND, [[...triesAgainMs.keys()]], "bonsai_find_draft");
   if (open === undefined) return undefined;
   if (await knows(open.model))
     return (await query<TakenDraft>(pool, TAKE, [open.session_id, open.request_hash, leaseMs]))[0];
-  unknownModels.push(open.model);
+  triesAgainMs.set(open.model, nowMs + UNKNOWN_LEASES * leaseMs);
   return undefined;
 }
 
 async function makeDraft(draft: TakenDraft, options: MakeDraftsOptions, stop: AbortSignal): Promise<void> {
   const { pool, make, leaseMs = DEFAULT_LEASE_MS, onDraft = () => {} } = options;
   const { session_id: sessionId, request_hash, model, attempt } = draft;
-  /** False if another worker has the draft, or its owner withdrew it. */
+  /** Changes the draft. Returns false if another worker has it, or its owner withdrew it. */
   const update = async (change: string, value: unknown): Promise<boolean> => {
     const values = [sessionId, request_hash, attempt, value];
     const sentMs = performance.now();
@@ -89,10 +96,10 @@ async function makeDraft(draft: TakenDraft, options: MakeDraftsOptions, stop: Ab
     return rows.length > 0;
   };
   let leasedUntilMs = performance.now() + leaseMs;
-  const mayRetry = (error: unknown) => isTransientError(error) && performance.now() < leasedUntilMs;
+  const isLeased = () => performance.now() < leasedUntilMs;
   const lost = new AbortController();
   const renew = async () => {
-    const isMine = await update(LEASE, leaseMs).catch(mayRetry);
+    const isMine = await update(LEASE, leaseMs).catch((error) => isTransientError(error) && isLeased());
     if (!isMine) lost.abort(new Error("The summary is no longer needed from this worker."));
   };
   const timer = setInterval(() => void renew(), leaseMs / RENEWALS);
@@ -104,19 +111,13 @@ async function makeDraft(draft: TakenDraft, options: MakeDraftsOptions, stop: Ab
   const isMade = answer.stopReason === "stop";
   // Another worker can take the draft of a stopped one at once.
   const [change, value] = stop.aborted && !isMade ? [LEASE, 0] : ["answer = $4", JSON.stringify(answer)];
-  const store = (): Promise<boolean> =>
-    update(change, value).catch(async (error) => {
-      if (!mayRetry(error)) throw error;
-      await sleep(POLL_MS);
-      return store();
-    });
-  const isStored = await store();
+  const isStored = await retry(() => update(change, value), isLeased);
   onDraft({ sessionId, model }, isMade && isStored ? "ended" : "failed");
 }
 
 const FAILED: DraftAnswer = { text: "", stopReason: "error" };
 
-/** Requests of dead owners are left out after a minute, and those that two workers did not survive. */
+/** Excludes drafts of dead owners after a minute, and those that two workers did not survive. */
 const IS_OPEN = `answer is null and attempt < 2
   and coalesce(worker_until, '-infinity') < clock_timestamp()
   and greatest(asked_at, worker_until) > clock_timestamp() - interval '1 minute'`;
@@ -125,7 +126,7 @@ const FIND = `
 select session_id, request_hash, model from bonsai.drafts
 where ${IS_OPEN} and model <> all($1) order by asked_at limit 1`;
 
-/** Two workers can try at once: then the second one finds the draft taken. */
+/** If two workers try at once, the second one finds the draft taken. */
 const TAKE = `
 update bonsai.drafts set attempt = attempt + 1, worker_until = clock_timestamp() + $3 * interval '1 millisecond'
 where session_id = $1 and request_hash = $2 and ${IS_OPEN}

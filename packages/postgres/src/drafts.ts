@@ -6,14 +6,15 @@ import { isTransientError, query } from "./database.ts";
 import type { Lease } from "./lease.ts";
 import { storable } from "./lines.ts";
 
-// Requests for summaries, and their answers: the drafts of compactions. A row is also the job. A queue beside it would not
-// keep tenants apart, and each owner would need rights and connections for it.
+// The owner's side of drafts: requests for the summaries of compactions, and their answers. The owner of a session is the
+// host that writes it. A row is also the job: a queue would not keep tenants apart, and each owner would need more rights
+// and connections.
 
-/** The owner makes the summary itself if no worker is at it for this share of its lease: 5 seconds by default. */
+/** The owner makes the summary itself if no worker has it for this share of the owner's lease: 5 seconds by default. */
 const WAIT_SHARE = 1 / 9;
 const MAX_POLL_MS = 250;
 
-/** The drafts of a session that this host writes. */
+/** Asks workers for the summaries of a session that this host writes. */
 export class SessionDrafts implements SummaryDrafts {
   readonly #pool: pg.Pool;
   readonly #lease: Lease;
@@ -22,6 +23,7 @@ export class SessionDrafts implements SummaryDrafts {
   readonly #running = new Set<Promise<unknown>>();
   /** Hashes of the requests since the last `clear`. */
   #asked: string[] = [];
+  #isLeft = false;
 
   /** @param durable waits until everything appended is stored */
   constructor({ pool, lease }: { pool: pg.Pool; lease: Lease }, durable: () => Promise<void>) {
@@ -31,13 +33,18 @@ export class SessionDrafts implements SummaryDrafts {
   }
 
   ask(request: DraftRequest, signal: AbortSignal): Promise<DraftAnswer | undefined> {
-    // Without the database, the owner makes the summary itself.
+    // After a failure of the database, the owner makes the summary itself.
     return this.#track(this.#ask(request, signal).catch(() => undefined));
   }
 
   clear(): void {
     const asked = this.#asked.splice(0);
-    if (asked.length > 0) void this.#track(this.#clear(asked).catch(() => {}));
+    if (asked.length > 0 && !this.#isLeft) void this.#track(this.#clear(asked).catch(() => {}));
+  }
+
+  /** Leaves requests and answers to the next owner, which may ask for the same. This host must stop its work. */
+  leave(): void {
+    this.#isLeft = true;
   }
 
   /** Withdraws the open requests. */
@@ -54,24 +61,25 @@ export class SessionDrafts implements SummaryDrafts {
   async #ask(request: DraftRequest, signal: AbortSignal): Promise<DraftAnswer | undefined> {
     const text = JSON.stringify(request);
     const hash = createHash("sha256").update(text).digest("hex");
-    const ended = AbortSignal.any([signal, this.#closing.signal]);
+    const end = AbortSignal.any([signal, this.#closing.signal]);
     const { sessionId, fence, leaseMs } = this.#lease;
     const waitMs = leaseMs * WAIT_SHARE;
     const key = [sessionId, hash, fence];
     this.#asked.push(hash);
     let [draft] = await query<Draft>(this.#pool, ASK, [...key, storable(request.model), text]);
-    for (let seenMs = performance.now(); draft !== undefined; draft = await this.#read(key)) {
+    for (let runningMs = performance.now(); draft !== undefined; draft = await this.#read(key)) {
       if (draft.answer !== null) return JSON.parse(draft.answer) as DraftAnswer;
-      if (draft.running) seenMs = performance.now();
-      await sleep(Math.min(MAX_POLL_MS, waitMs / 4), ended);
-      const isOver = performance.now() - seenMs > waitMs;
-      if (ended.aborted || isOver) await query(this.#pool, WITHDRAW, [...key, ended.aborted]);
-      if (ended.aborted) break;
+      if (draft.running) runningMs = performance.now();
+      await sleep(Math.min(MAX_POLL_MS, waitMs / 4), end);
+      if (end.aborted && this.#isLeft) break;
+      const isOver = performance.now() - runningMs > waitMs;
+      if (end.aborted || isOver) await query(this.#pool, WITHDRAW, [...key, end.aborted]);
+      if (end.aborted) break;
     }
     return undefined;
   }
 
-  /** The draft as it is now. While the server is away, no worker is known to be at it. */
+  /** The draft as it is now. While the server is away, it counts as not running. */
   async #read(key: readonly unknown[]): Promise<Draft | undefined> {
     try {
       return (await query<Draft>(this.#pool, READ, key, "bonsai_draft"))[0];
@@ -81,7 +89,7 @@ export class SessionDrafts implements SummaryDrafts {
     }
   }
 
-  /** Deletes drafts of this host, and those that an earlier host left. */
+  /** Deletes these drafts of this host, and all that earlier hosts left. */
   async #clear(hashes: readonly string[]): Promise<void> {
     await this.#durable();
     const { sessionId, fence } = this.#lease;
@@ -93,15 +101,16 @@ export class SessionDrafts implements SummaryDrafts {
   }
 }
 
-interface Draft extends Record<string, unknown> {
+interface Draft {
+  /** A `DraftAnswer` as JSON. */
   answer: string | null;
-  /** True if a worker is at it. */
+  /** True while a worker makes the summary. */
   running: boolean;
 }
 
 const DRAFT_COLUMNS = "answer, coalesce(d.worker_until > clock_timestamp(), false) as running";
 
-/** A host without the session's lease asks for nothing. */
+/** Adds the draft if this host has the session, or takes over that of an earlier host. */
 const ASK = `
 insert into bonsai.drafts as d (session_id, request_hash, fence, model, request)
 select id, $2, fence, $4, $5 from bonsai.sessions where id = $1 and fence = $3
@@ -111,7 +120,7 @@ returning ${DRAFT_COLUMNS}`;
 const READ = `
 select ${DRAFT_COLUMNS} from bonsai.drafts d where session_id = $1 and request_hash = $2 and fence = $3`;
 
-/** Without an abort, a worker that began in the last moment may end. */
+/** Keeps a draft that a worker has just taken, unless the owner cancels. */
 const WITHDRAW = `
 delete from bonsai.drafts where session_id = $1 and request_hash = $2 and fence = $3
   and ($4 or answer is null and coalesce(worker_until, '-infinity') < clock_timestamp())`;

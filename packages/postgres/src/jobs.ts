@@ -168,6 +168,8 @@ class SessionJobs {
     const signals = AbortSignal.any([ofJob, this.#stopping.signal]);
     const session = await this.#sessions.open(job.sessionId, { waitMs: WAIT_FOR_LEASE_MS, signal: signals });
     const store = sharedStoreOf(session)!;
+    const leaveDrafts = () => store.drafts.leave();
+    this.#stopping.signal.addEventListener("abort", leaveDrafts);
     const taken = new AbortController();
     void store.lost.then((error) => taken.abort(error));
     const call = { id: `job:${job.id}`, tool: "job", effects: "idempotent" } as const;
@@ -194,6 +196,7 @@ class SessionJobs {
       session.close();
       // After an error, the next opening on this host saves the rest.
       await store.closed.catch(() => {});
+      this.#stopping.signal.removeEventListener("abort", leaveDrafts);
     }
   }
 

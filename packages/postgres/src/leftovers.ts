@@ -14,18 +14,11 @@ interface WritableStore {
   append(bytes: Buffer): number;
 }
 
-/** The session and the opening that the lines belong to, and the folder of its working copy. */
-interface Origin {
-  folder: string;
-  id: string;
-  fence: number;
-}
-
-/** Writes lines that no longer reach the database to a file of their own. Returns its path; undefined without lines. */
-export function saveUnstored(bytes: Buffer, { folder, id, fence }: Origin): string | undefined {
+/** Writes lines that no longer reach the database to a file beside their working copy. Returns its path, if any. */
+export function saveUnstored(bytes: Buffer, id: string, workingCopy: string): string | undefined {
   const lines = bytes.subarray(0, wholeLength(bytes));
   if (lines.length === 0) return undefined;
-  const path = join(folder, `${fileName(id)}.${fence}.unstored.jsonl`);
+  const path = workingCopy.replace(/jsonl$/, "unstored.jsonl");
   const header = { type: "session", version: 3, id, timestamp: new Date().toISOString(), cwd: "" };
   rmSync(path, { force: true });
   writeNewFile(path, (fd) => {
@@ -53,7 +46,7 @@ export function saveLeftovers(
     const { lines, continuesStored } = unstoredLines(path, store);
     const isAppended = appends && continuesStored;
     if (isAppended) store.append(lines.subarray(0, wholeLength(lines)));
-    const saved = isAppended ? undefined : saveUnstored(lines, { folder, id, fence });
+    const saved = isAppended ? undefined : saveUnstored(lines, id, path);
     rmSync(path, { force: true });
     return saved ?? [];
   });

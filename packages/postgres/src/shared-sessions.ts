@@ -84,7 +84,7 @@ export class SharedSessions {
   /** Starts a session, which this host may write. @throws BonsaiError `session_exists` */
   async create(options: { cwd: string; id?: string; parentSession?: string }): Promise<Session> {
     const { id = crypto.randomUUID(), cwd, parentSession } = options;
-    const store = await this.#createStore({ id, cwd, parentSession });
+    const store = await this.#createStore(id, cwd, parentSession);
     return createSession({ ...options, id, store });
   }
 
@@ -148,17 +148,25 @@ export class SharedSessions {
    * @throws BonsaiError `session_leased`, `session_too_old`
    */
   async push(file: string): Promise<{ id: string; bytes: number; isBranch: boolean }> {
-    const { id, cwd, parentSession, version } = openedHeader(file);
+    const session = openSession(file);
+    session.close();
+    const { id, cwd, parentSession, version } = session.header;
     if (version !== 3) throw tooOld(file);
     const existing = await query(this.#pool, "select 1 from bonsai.sessions where id = $1", [id]);
     if (existing.length > 0) return { id, ...(await this.#pushEntries(id, file)) };
-    const store = await this.#createStore({ id, cwd, parentSession });
+    const store = await this.#createStore(id, cwd, parentSession);
     return { id, bytes: await this.#storeFile(store, file), isBranch: false };
   }
 
   /** Writes a session to a new file, byte for byte. @throws BonsaiError `session_not_found`, `session_exists` */
   async pull(id: string, file: string): Promise<void> {
-    await streamNewFile(file, this.#bytesOf(id, await this.#sizeOf(id)));
+    const [stored] = await query<{ bytes: number }>(
+      this.#pool,
+      "select bytes::float8 as bytes from bonsai.sessions where id = $1",
+      [id],
+    );
+    if (stored === undefined) throw notFound(id);
+    await streamNewFile(file, this.#bytesOf(id, stored.bytes));
   }
 
   async *#bytesOf(id: string, size: number): AsyncGenerator<Buffer> {
@@ -171,13 +179,8 @@ export class SharedSessions {
     if (failed?.status === "rejected") throw failed.reason;
   }
 
-  async #createStore(session: {
-    id: string;
-    cwd: string;
-    parentSession?: string | undefined;
-  }): Promise<SharedStore> {
+  async #createStore(id: string, cwd: string, parentSession: string | null = null): Promise<SharedStore> {
     const askedAtMs = performance.now();
-    const { id, cwd, parentSession = null } = session;
     const values = [id, this.#owner, this.#leaseMs, cwd, parentSession];
     const [taken] = await query<TakenSession>(this.#pool, CREATE, values);
     if (taken === undefined) throw sessionExists(id);
@@ -238,16 +241,6 @@ export class SharedSessions {
     return leased(id, row.owner ?? "another host", Math.max(1, row.seconds ?? 1));
   }
 
-  async #sizeOf(id: string): Promise<number> {
-    const rows = await query<{ bytes: string }>(
-      this.#pool,
-      "select bytes from bonsai.sessions where id = $1",
-      [id],
-    );
-    if (rows[0] === undefined) throw notFound(id);
-    return Number(rows[0].bytes);
-  }
-
   async #storeFile(store: SharedStore, file: string): Promise<number> {
     const fd = openSync(file, "r");
     try {
@@ -293,12 +286,6 @@ const COPIED_BYTES = 1 << 20;
 /** The store of a shared session; undefined for a session of this host alone. */
 export function sharedStoreOf({ store }: { store: SessionStore }): SharedStore | undefined {
   return store instanceof SharedStore ? store : undefined;
-}
-
-function openedHeader(file: string): { id: string; cwd: string; parentSession?: string; version?: number } {
-  const session = openSession(file);
-  session.close();
-  return session.header;
 }
 
 const TAKEN_COLUMNS = `fence::float8 as fence, bytes::float8 as bytes, indexed_bytes::float8 as "indexedBytes",

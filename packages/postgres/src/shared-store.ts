@@ -161,10 +161,10 @@ export class SharedStore implements SessionStore, CallLedger {
 
   /** Writes the lines that are not stored to a file beside the working copy. */
   #rescue(): string | undefined {
+    this.drafts.leave();
     const rest = Buffer.alloc(this.size() - this.#shipper.storedBytes);
     this.#copy.read(rest, this.#shipper.storedBytes);
-    const { folder, lease } = this.#options;
-    const path = saveUnstored(rest, { folder, id: lease.sessionId, fence: lease.fence });
+    const path = saveUnstored(rest, this.#options.lease.sessionId, this.#copy.path);
     this.#copy.delete();
     return path;
   }

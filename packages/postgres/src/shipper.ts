@@ -3,7 +3,7 @@ import type pg from "pg";
 import { query, retry, transaction } from "./database.ts";
 import type { Lease } from "./lease.ts";
 import { listedFacts, storable, textRows, wholeLength } from "./lines.ts";
-import { type ByteRange, packSegment } from "./segment.ts";
+import { packSegment } from "./segment.ts";
 
 /** Bytes of one statement, unless a line is longer. */
 const MAX_SHIPPED_BYTES = 1 << 20;
@@ -98,7 +98,7 @@ export class Shipper {
   }
 
   #hasWork(): boolean {
-    return this.#notes.size > 0 || this.#nextRange() !== undefined;
+    return this.#notes.size > 0 || this.#nextLines().length > 0;
   }
 
   /** One run at a time; callers during a run share it. */
@@ -122,8 +122,8 @@ export class Shipper {
     this.#pause.unref();
   }
 
-  /** The next whole lines. */
-  #nextRange(): { range: ByteRange; bytes: Buffer } | undefined {
+  /** The next whole lines; empty if there are none. */
+  #nextLines(): Buffer {
     const { source } = this.#options;
     const from = this.#storedBytes;
     const size = source.size();
@@ -132,19 +132,19 @@ export class Shipper {
       const read = Buffer.allocUnsafe(until - from);
       const bytes = read.subarray(0, source.read(read, from));
       const length = wholeLength(bytes);
-      if (length > 0) return { range: { from, until: from + length }, bytes: bytes.subarray(0, length) };
-      if (until === size) return this.#shipsTornLine ? { range: { from, until }, bytes } : undefined;
+      if (length > 0) return bytes.subarray(0, length);
+      if (until === size && this.#shipsTornLine) return bytes;
+      if (until === size) break;
     }
-    return undefined;
+    return Buffer.alloc(0);
   }
 
   /** One statement, so that it is stored as a whole or not at all. */
   async #shipOnce(): Promise<void> {
     const { pool, lease } = this.#options;
-    const next = this.#nextRange();
+    const bytes = this.#nextLines();
     const from = this.#storedBytes;
-    const until = next?.range.until ?? from;
-    const bytes = next?.bytes ?? Buffer.alloc(0);
+    const until = from + bytes.length;
     const facts = listedFacts(bytes, this.#knowsFirstWords);
     const notes = [...this.#notes.values()];
     const { codec, data } = packSegment(bytes);

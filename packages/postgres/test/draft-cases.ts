@@ -1,11 +1,13 @@
 import { Agent, agentSettings } from "@bonsai-agent/agent";
 import { emptyUsage } from "@bonsai-agent/messages";
+import { sleep } from "@bonsai-agent/messages/host";
 import { ModelClient } from "@bonsai-agent/models";
 import { scriptedProvider } from "@bonsai-agent/models/scripted";
 import type { DraftAnswer, DraftRequest } from "@bonsai-agent/session";
 import { expect, onTestFinished, test } from "vitest";
 import { makeDrafts, sharedStoreOf } from "../src/index.ts";
-import type { TestDatabase } from "./test-database.ts";
+import { sessionJobs } from "../src/jobs.ts";
+import { type TestDatabase, userMessage } from "./test-database.ts";
 
 const model = {
   ...{ provider: "scripted", id: "actor", name: "Actor", api: "scripted" as const, baseUrl: "" },
@@ -28,6 +30,7 @@ export function testDrafts(database: () => TestDatabase): void {
   const owned = async (name: string, options = PATIENT) => {
     const host = database().host(name, options);
     const session = await host.create({ cwd: "/drafts" });
+    await session.durable();
     onTestFinished(async () => {
       session.close();
       await host.settled().catch(() => {});
@@ -38,7 +41,7 @@ export function testDrafts(database: () => TestDatabase): void {
   /** A worker that runs until the end of the test. Returns its requests. */
   const worker = (
     make: (request: DraftRequest, signal: AbortSignal) => Promise<DraftAnswer> = async () => answer,
-    options: { leaseMs?: number; knows?: (name: string) => Promise<boolean> } = {},
+    options: Partial<Parameters<typeof makeDrafts>[0]> = {},
   ) => {
     const stop = new AbortController();
     const made: DraftRequest[] = [];
@@ -101,6 +104,64 @@ export function testDrafts(database: () => TestDatabase): void {
     const made = worker(undefined, { knows: async () => false });
     expect(await asked).toBeUndefined();
     expect([made, await rows(session.id)]).toEqual([[], []]);
+  });
+
+  test("a worker asks again for the key of an unknown model, after four leases", async () => {
+    const { drafts } = await owned("unknown");
+    let asked = 0;
+    worker(undefined, {
+      leaseMs: 250,
+      knows: async (name) => {
+        if (name !== "scripted/late") return false;
+        asked += 1;
+        return asked > 1;
+      },
+    });
+    const late = { ...request("late key"), model: "scripted/late" };
+    expect(await drafts.ask(late, never)).toEqual(answer);
+    expect(asked).toBe(2);
+  });
+
+  test("one of two workers makes a request that both found, also if it takes longer than a lease", async () => {
+    const { drafts } = await owned("both");
+    const both = Promise.withResolvers<void>();
+    let found = 0;
+    const knows = async () => {
+      found += 1;
+      if (found === 2) both.resolve();
+      await both.promise;
+      return true;
+    };
+    const slow = async () => {
+      await sleep(1_800);
+      return answer;
+    };
+    const made = [worker(slow, { knows, leaseMs: 1_000 }), worker(slow, { knows, leaseMs: 1_000 })];
+    expect(await drafts.ask(request("both"), never)).toEqual(answer);
+    expect(made.flat()).toHaveLength(1);
+  });
+
+  test("a worker that lost a request stops, and its answer is not stored", async () => {
+    const { session, drafts } = await owned("loses");
+    const cancel = new AbortController();
+    const asked = drafts.ask(request("lost"), cancel.signal);
+    const events: string[] = [];
+    const made = worker(
+      async (_request, signal) => {
+        await sleep(60_000, signal);
+        return answer;
+      },
+      { leaseMs: 500, onDraft: (_draft, event) => events.push(event) },
+    );
+    await expect.poll(() => made, { interval: 20 }).toHaveLength(1);
+    await database().pool.query(
+      "update bonsai.drafts set attempt = 2, worker_until = clock_timestamp() + interval '1 minute' where session_id = $1",
+      [session.id],
+    );
+    await expect.poll(() => events, { timeout: 5_000 }).toEqual(["started", "failed"]);
+    expect(await rows(session.id)).toMatchObject([{ answer: null }]);
+    cancel.abort();
+    await asked;
   });
 
   test("another worker makes the summary of a dead one", async () => {
@@ -166,6 +227,77 @@ export function testDrafts(database: () => TestDatabase): void {
     expect(await asked).toBeUndefined();
     await stopped.promise;
     expect(await rows(session.id)).toEqual([]);
+  });
+
+  test("a host that lost its session stops waiting, and cannot withdraw the requests of the next host", async () => {
+    const { session, drafts } = await owned("loser");
+    const cancel = new AbortController();
+    const asked = [drafts.ask(request("one"), cancel.signal), drafts.ask(request("two"), never)];
+    await expect.poll(() => rows(session.id), { interval: 10 }).toHaveLength(2);
+    await database().pool.query("update bonsai.sessions set lease_until = null where id = $1", [session.id]);
+    const heir = database().host("winner", PATIENT);
+    const inherited = await heir.open(session.id);
+    const stop = new AbortController();
+    const askedAgain = ["one", "two"].map((each) =>
+      sharedStoreOf(inherited)!.drafts.ask(request(each), stop.signal),
+    );
+    const fences = async () => (await rows(session.id)).map(({ fence }) => fence);
+    await expect.poll(fences, { interval: 10 }).toEqual(["2", "2"]);
+    cancel.abort();
+    expect(await Promise.all(asked)).toEqual([undefined, undefined]);
+    expect(await fences()).toEqual(["2", "2"]);
+    stop.abort();
+    await Promise.all(askedAgain);
+    inherited.close();
+    await heir.settled();
+  });
+
+  test("a host that learns of the loss of its session leaves its request to the next host", async () => {
+    const { session, drafts } = await owned("learns");
+    const stop = new AbortController();
+    const asked = drafts.ask(request("left"), stop.signal);
+    await stored(session.id);
+    await database().pool.query("update bonsai.sessions set fence = fence + 1 where id = $1", [session.id]);
+    session.append(userMessage("late"));
+    await expect(session.durable()).rejects.toMatchObject({ code: "session_lease_lost" });
+    stop.abort();
+    await asked;
+    expect(await rows(session.id)).toHaveLength(1);
+  });
+
+  test("a worker that stops in the middle of its job leaves the request to the next worker", async () => {
+    const { pool } = database();
+    const sessions = database().host("job");
+    const session = await sessions.create({ cwd: "/drafts" });
+    session.close();
+    await sessions.settled();
+    const jobs = sessionJobs({ pool, sessions });
+    await jobs.init();
+    await jobs.enqueue({ sessionId: session.id, prompt: "Compact" });
+    await jobs.work({
+      concurrency: 1,
+      run: async (_job, { session: opened, signal }) => {
+        await sharedStoreOf(opened)!.drafts.ask(request("job"), signal);
+        throw signal.reason;
+      },
+    });
+    await expect.poll(() => rows(session.id), { timeout: 10_000 }).toHaveLength(1);
+    await jobs.stop();
+    expect(await rows(session.id)).toHaveLength(1);
+  });
+
+  test("the request of a host that must stop stays for the next host", async () => {
+    const { host, session, drafts } = await owned("stops");
+    const stop = new AbortController();
+    const asked = drafts.ask(request("stays"), stop.signal);
+    await stored(session.id);
+    drafts.leave();
+    stop.abort();
+    expect(await asked).toBeUndefined();
+    drafts.clear();
+    session.close();
+    await host.settled();
+    expect(await rows(session.id)).toHaveLength(1);
   });
 
   test("a failure of the worker reaches the owner without its message, and its draft vanishes with the session", async () => {

@@ -1,6 +1,6 @@
 import { summariserFor } from "@bonsai-agent/agent";
 import { modelNotice } from "@bonsai-agent/agent/host";
-import type { CatalogueModel } from "@bonsai-agent/models";
+import { type CatalogueModel, referenceOf } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
 import type { OpenDatabase } from "../call/database.ts";
 import type { Invocation } from "../call/invocation.ts";
@@ -32,7 +32,8 @@ export async function summaryMaker(
       knows: async (name) => {
         if (known.has(name)) return true;
         const model = await usableModel(models, name);
-        if (typeof model === "string") return false;
+        // A name can also match a similar model.
+        if (typeof model === "string" || referenceOf(model) !== name) return false;
         known.set(name, model);
         return true;
       },
