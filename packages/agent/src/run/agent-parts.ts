@@ -144,7 +144,7 @@ export function agentParts(options: AgentOptions): AgentParts {
 }
 
 const NO_WORKER =
-  "No worker made the summary of this shared session, so this host asked the model itself. Start `bonsai worker` with a key for the model, or set sessions.summaries to here. Bonsai shows this notice only once.";
+  "No worker made the summary of this shared session, so this host asked the model itself. Check that a `bonsai worker` with a key for the model runs, or set sessions.summaries to here. Bonsai shows this notice only once.";
 
 /** @param parts its settings change during the work */
 function compactionController(
