@@ -34,6 +34,8 @@ class Day {
   #asksToCompact = false;
 
   async begin(): Promise<void> {
+    // A restart after midnight would change the date in the system prompt.
+    vi.setSystemTime(Date.UTC(2026, 0, 1, 9));
     writeFileSync(join(this.#cwd, "AGENTS.md"), "Water the trees.");
     this.#changeServer(0);
     const prices = { input: 1, output: 1, cacheRead: 0.1, cacheWrite: 1.25 };
