@@ -130,7 +130,13 @@ export function agentParts(options: AgentOptions): AgentParts {
         }),
       workers: {
         isWanted: () => parts.settings.sessions.summaries === "workers",
-        onNoWorker: () => notifyNoWorker({ level: "info", code: "summary_made_here", message: NO_WORKER }),
+        onNoWorker: () =>
+          notifyNoWorker({
+            level: "info",
+            code: "summary_made_here",
+            message:
+              "No worker made the summary of this shared session, so this host asked the model itself. Check that a `bonsai worker` with a key for the model runs, or set sessions.summaries to here. Bonsai shows this notice only once.",
+          }),
       },
       onNotice: (notice) => onNotice(modelNotice(notice)),
     }),
@@ -142,9 +148,6 @@ export function agentParts(options: AgentOptions): AgentParts {
   const parts: AgentParts = Object.assign(known, { controller: compactionController(options, known) });
   return parts;
 }
-
-const NO_WORKER =
-  "No worker made the summary of this shared session, so this host asked the model itself. Check that a `bonsai worker` with a key for the model runs, or set sessions.summaries to here. Bonsai shows this notice only once.";
 
 /** @param parts its settings change during the work */
 function compactionController(
