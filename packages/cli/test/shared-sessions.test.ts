@@ -1,12 +1,10 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openPool, sharedSessions } from "@bonsai-agent/postgres";
 import { type PostgresServer, startPostgres } from "@bonsai-agent/postgres-server";
 import { createSession, openSession } from "@bonsai-agent/session";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { agentProject } from "./agent-project.ts";
-import { Bonsai } from "./bonsai-process.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { says } from "./call/agent-project.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -103,92 +101,6 @@ test("a worker does queued prompts in order and drains when it is stopped", asyn
   ]);
   expect(said.map(([role]) => role)).toEqual(["user", "assistant", "user", "assistant"]);
   expect(said.map(([, text]) => text).join()).toMatch(/first.*second/);
-});
-
-test("another worker continues the job of a killed one, and does not send its prompt again", async () => {
-  const steps = [
-    { when: { lastTool: "bash" }, text: "It went on." },
-    { calls: [{ name: "bash", arguments: { command: "echo once >> ran.txt; exec sleep 15" } }] },
-  ];
-  const project = agentProject({ contextWindow: 100_000, turn: steps });
-  const { sessionId, id } = await json("enqueue", "a long task");
-  const worker = new Bonsai(project, ["worker", ...project.model], { BONSAI_DATABASE: server.url });
-  const ran = join(folder, "ran.txt");
-  await expect.poll(() => existsSync(ran), { timeout: 50_000 }).toBe(true);
-  worker.child.kill("SIGKILL");
-  await worker.ended;
-  // As after the time of its lease and of its heartbeat.
-  const pool = openPool(server.url);
-  await pool.query("update bonsai.sessions set lease_until = clock_timestamp() where id = $1", [sessionId]);
-  await pool.query("update bonsai_jobs.job set heartbeat_on = now() - interval '1 minute' where id = $1", [
-    id,
-  ]);
-  await pool.end();
-  const stop = new AbortController();
-  const second = runCli(["worker"], { env, cwd: folder, signal: stop.signal });
-  const outcome = async () =>
-    (await json("jobs")).find((job: { id: string }) => job.id === id).outcome?.status;
-  await expect.poll(outcome, { timeout: 30_000, interval: 300 }).toBe("done");
-  stop.abort();
-  await second;
-  await json("session", "pull", sessionId, "continued.jsonl");
-  const session = openSession(join(folder, "continued.jsonl"));
-  const messages = session.projection().items.map(({ message }) => message);
-  expect(messages.map(({ role }) => role)).toEqual([
-    "user",
-    "assistant",
-    "toolResult",
-    "custom",
-    "assistant",
-  ]);
-  expect(JSON.stringify(messages[2])).toContain("It may have run");
-  expect(readFileSync(ran, "utf8")).toBe("once\n");
-});
-
-test("bonsai view follows a shared session, also after a restart of the server", async () => {
-  const pool = openPool(server.url);
-  const sessions = sharedSessions({ pool, owner: "writer", folder: join(folder, "writer") });
-  const session = await sessions.create({ cwd: folder });
-  const append = async (content: string) => {
-    session.append({ type: "message", message: { role: "user", content, timestamp: 1 } });
-    await session.durable();
-  };
-  await append("one");
-  const stop = new AbortController();
-  onTestFinished(() => stop.abort());
-  const address = Promise.withResolvers<string>();
-  const view = runCli(["view", session.id.slice(0, 13), "--no-open", "--json"], {
-    ...{ env, cwd: folder, signal: stop.signal },
-    onOutput: (text) => {
-      const url = /"url": ?"([^"]+)"/.exec(text)?.[1];
-      if (url !== undefined) address.resolve(url);
-    },
-  });
-  void view.then(({ stderr }) => address.reject(new Error(stderr)));
-  const url = await address.promise;
-  const shown = async () => {
-    const { data } = (await (await fetch(`${url}data`)).json()) as { data: { rows: { previews: string[] } } };
-    return data.rows.previews;
-  };
-  const isWatched = async () =>
-    (
-      await pool.query("select watched_until > now() as watched from bonsai.sessions where id = $1", [
-        session.id,
-      ])
-    ).rows[0].watched;
-  expect(await shown()).toEqual(["one"]);
-  // From then on, the writer notifies.
-  await expect.poll(isWatched).toBe(true);
-  await append("two");
-  await expect.poll(shown).toEqual(["one", "two"]);
-  await server.restart();
-  await append("three");
-  await expect.poll(shown, { timeout: 10_000 }).toEqual(["one", "two", "three"]);
-  stop.abort();
-  expect(await view).toMatchObject({ code: 0, stderr: "" });
-  session.close();
-  await sessions.settled();
-  await pool.end();
 });
 
 test("search and the list of sessions read the database", async () => {
