@@ -78,7 +78,7 @@ const HIT_COLUMNS = `t.session_id as "sessionId", t.entry_id as "entryId", t.typ
 const IN_FOLDER =
   "($2::text is null or exists (select from bonsai.sessions s where s.id = t.session_id and s.cwd = $2))";
 
-/** The newest matches are ranked: a common word has too many. */
+/** At most 2,000 matches are ranked: a common word has too many. */
 const SEARCH = `
 with q as (select websearch_to_tsquery('simple', $1) as words),
 found as (

@@ -86,6 +86,8 @@ class ChaosRun {
   readonly #harness: ReturnType<TestDatabase["host"]>;
   readonly #jobs: SessionJobs;
   readonly #processes: ChildProcess[] = [];
+  /** Resolved when the workers of a process take jobs, and SIGTERM drains them. */
+  readonly #ready = new Map<ChildProcess, Promise<unknown>>();
   readonly #sessionIds: string[] = [];
   readonly #counts = { jobs: 0, kills: 0, pauses: 0, takeovers: 0, restarts: 0 };
 
@@ -129,6 +131,7 @@ class ChaosRun {
   }
 
   async #drain(hosts: ChildProcess[]): Promise<number> {
+    await Promise.all(hosts.map((child) => this.#ready.get(child)));
     const exits = hosts.map((child) => new Promise<void>((resolve) => child.once("exit", () => resolve())));
     for (const child of hosts) child.kill("SIGTERM");
     await Promise.race([Promise.all(exits), pause(DRAIN_MS)]);
@@ -148,8 +151,9 @@ class ChaosRun {
     const node = ["--conditions=@bonsai-agent/source", "--no-warnings", program];
     const name = `host-${this.#processes.length}`;
     const values = [url, this.#folder, name, workers, leaseMs, clockMs].map(String);
-    const child = spawn(process.execPath, [...node, ...values], { stdio: ["ignore", "ignore", "inherit"] });
+    const child = spawn(process.execPath, [...node, ...values], { stdio: ["ignore", "pipe", "inherit"] });
     this.#processes.push(child);
+    this.#ready.set(child, new Promise((resolve) => child.stdout!.once("data", resolve)));
     return child;
   }
 
