@@ -11,7 +11,15 @@ export const LEASE_SECONDS = 10;
 /** Ends the listed processes and deletes the folder when its input ends. The input ends with the demo, or by its crash. */
 const PROGRAM = `
 let signals = [];
-const send = (pid, signal) => { try { return process.kill(pid, signal); } catch {} };
+const send = (pid, signal) => {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    // The process has ended. A program of another user can have its number.
+    if (error.code === "ESRCH" || error.code === "EPERM") return false;
+    throw error;
+  }
+};
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
   signals = JSON.parse(line);
 }).on("close", async () => {
