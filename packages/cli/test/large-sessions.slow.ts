@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
-import { createSession, type Entry, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
-import { everyRow } from "@bonsai-agent/testkit";
+import { createSession, type Entry, JsonlStore, openSession } from "@bonsai-agent/session";
+import { countedReads, everyRow } from "@bonsai-agent/testkit";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 import { expect, test } from "vitest";
 import { Output, outputJson, outputJsonList } from "../src/call/output.ts";
@@ -72,8 +72,8 @@ test("the compactions of a path are found by one walk, not by reading the file f
     });
     made.append({ type: "compaction", summary: `${at}`, firstKeptEntryId: id, tokensBefore: 1 });
   }
-  const read = { bytes: 0 };
-  const session = openSession({ store: counted(JsonlStore.open(made.file!), read) });
+  const { store, read } = countedReads(JsonlStore.open(made.file!));
+  const session = openSession({ store });
   const all = liveCompactions(session);
   expect(all).toHaveLength(300);
   expect(all.slice(0, 2).map(({ summary }) => summary)).toEqual(["299", "298"]);
@@ -148,19 +148,3 @@ test("a list in pieces is the list's JSON", () =>
     for (const indent of [0, 2])
       expect([...outputJsonList(list, indent)].join("")).toBe(outputJson(list, indent));
   }));
-
-function counted(inner: SessionStore, read: { bytes: number }): SessionStore {
-  return {
-    file: inner.file,
-    readOnly: inner.readOnly,
-    size: () => inner.size(),
-    read: (target, offset) => {
-      const count = inner.read(target, offset);
-      read.bytes += count;
-      return count;
-    },
-    append: (text) => inner.append(text),
-    flush: () => inner.flush(),
-    close: () => inner.close(),
-  };
-}

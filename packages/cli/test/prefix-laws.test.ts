@@ -15,17 +15,19 @@ import { McpTools, type McpToolsOptions } from "../../../extensions/mcp/src/tool
 const filler = (tokens: number) => "abc ".repeat(tokens);
 const contextSize = () => ({ tokens: 0, estimatedTokens: 0 });
 
+const noCounts = () => ({
+  requests: 0,
+  compactions: 0,
+  switches: 0,
+  serverChanges: 0,
+  restarts: 0,
+  warmRequests: 0,
+});
+
 /** A day with one session: the user's steps, and the servers that come and go meanwhile. */
 class Day {
   readonly cache = new PrefixCache();
-  readonly counts = {
-    requests: 0,
-    compactions: 0,
-    switches: 0,
-    serverChanges: 0,
-    restarts: 0,
-    warmRequests: 0,
-  };
+  readonly counts = noCounts();
   readonly #cwd = mkdtempSync(join(tmpdir(), "bonsai-day-"));
   readonly #servers: { name: string; state: string; config: object; lists: { tools: object[] } }[] = [];
   readonly #summaries = new Set<string>();
@@ -229,15 +231,7 @@ const restartedDay: Step[] = [
 
 test("Invariant: between two compactions, the system prompt keeps its bytes, unless an extension changes it.", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
-  const total = {
-    days: 0,
-    requests: 0,
-    compactions: 0,
-    switches: 0,
-    serverChanges: 0,
-    restarts: 0,
-    warmRequests: 0,
-  };
+  const total = { days: 0, ...noCounts() };
   try {
     await fc.assert(
       fc.asyncProperty(days, async (steps) => {

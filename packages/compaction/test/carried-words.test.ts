@@ -1,6 +1,6 @@
 import { estimateTokens } from "@bonsai-agent/messages";
-import { MemoryStore, openSession, type Session, type SessionStore } from "@bonsai-agent/session";
-import { everyRow, history } from "@bonsai-agent/testkit";
+import { MemoryStore, openSession, type Session } from "@bonsai-agent/session";
+import { countedReads, everyRow, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
   type CompactionSettingsInput,
@@ -81,21 +81,7 @@ test("words that an edit removed after a compaction of pi are not read again", a
 /** A session in a store that counts what is read of it. */
 function counted(session: Session): { session: Session; read: { bytes: number } } {
   const text = [session.header, ...session.entries()].map((line) => `${JSON.stringify(line)}\n`).join("");
-  const inner = new MemoryStore(text);
-  const read = { bytes: 0 };
-  const store: SessionStore = {
-    file: undefined,
-    readOnly: undefined,
-    size: () => inner.size(),
-    read(target, offset) {
-      const count = inner.read(target, offset);
-      read.bytes += count;
-      return count;
-    },
-    append: (line) => inner.append(line),
-    flush: () => {},
-    close: () => {},
-  };
+  const { store, read } = countedReads(new MemoryStore(text));
   return { session: openSession({ store }), read };
 }
 

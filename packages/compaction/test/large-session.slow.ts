@@ -1,8 +1,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
-import { generateSession, history } from "@bonsai-agent/testkit";
+import { JsonlStore, openSession } from "@bonsai-agent/session";
+import { countedReads, generateSession, history } from "@bonsai-agent/testkit";
 import { beforeAll, expect, test } from "vitest";
 import { CompactionController, compactionSettings, navigateTree, runCompaction } from "../src/index.ts";
 import { compactionLifecycle } from "./compaction-lifecycle.ts";
@@ -20,21 +20,7 @@ const model = () => ({ contextWindow: 20_000 });
 
 /** The large session, and how much of its file was read so far. */
 function opened() {
-  const inner = JsonlStore.open(file);
-  const read = { bytes: 0 };
-  const store: SessionStore = {
-    file: inner.file,
-    readOnly: inner.readOnly,
-    size: () => inner.size(),
-    read: (target, offset) => {
-      const count = inner.read(target, offset);
-      read.bytes += count;
-      return count;
-    },
-    append: (text) => inner.append(text),
-    flush: () => inner.flush(),
-    close: () => inner.close(),
-  };
+  const { store, read } = countedReads(JsonlStore.open(file));
   return { session: openSession({ store }), read };
 }
 

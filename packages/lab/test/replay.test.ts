@@ -136,14 +136,11 @@ async function usdWithoutLosses({ tokens, summaries, lossesUsd }: Awaited<Return
   );
 }
 
+const newBill = () =>
+  new Bill({ prices, cacheRules: usualCacheRules, fixedTokens: 2_000, countRatio: 1, windowTokens: WINDOW });
+
 test("a fetch of lost content costs the previous request, its call and its result", () => {
-  const bill = new Bill({
-    prices,
-    cacheRules: usualCacheRules,
-    fixedTokens: 2_000,
-    countRatio: 1,
-    windowTokens: WINDOW,
-  });
+  const bill = newBill();
   const [asked, call] = day(1);
   bill.request([asked!], call!, 0);
   bill.fetch([asked!], 5_000, MINUTE);
@@ -189,13 +186,7 @@ test("equal policies share a row, the headline compares with the first policy, a
 test("replaying a session under its own policy sends the same tokens, within 5 percent", async () => {
   const settings = compactionSettings({ background: false, mask: { enabled: false } });
   const session = createSession({ cwd: "/project" });
-  const bill = new Bill({
-    prices,
-    cacheRules: usualCacheRules,
-    fixedTokens: 2_000,
-    countRatio: 1,
-    windowTokens: WINDOW,
-  });
+  const bill = newBill();
   const summariser = { ...digestSummariser(), name: "made/m" };
   const model = () => ({ contextWindow: WINDOW, usdPerMillionTokens: prices });
   const controller = new CompactionController({ session, settings, summariser, model });
@@ -322,13 +313,7 @@ test("counts prefixes that a provider dropped too early, but no changed or expir
 });
 
 test("the cache keeps an unchanged prefix of the minimum size for its lifetime", () => {
-  const bill = new Bill({
-    prices,
-    cacheRules: usualCacheRules,
-    fixedTokens: 2_000,
-    countRatio: 1,
-    windowTokens: WINDOW,
-  });
+  const bill = newBill();
   const [first, second, third] = day(2);
   const one = bill.request([first!], second!, 0);
   expect(one).toMatchObject({ cacheRead: 0, input: 0 });

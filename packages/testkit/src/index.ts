@@ -7,6 +7,7 @@ export {
   type CompactionServerOptions,
   compactionServer,
 } from "./compaction-server.ts";
+export { countedReads } from "./counted-reads.ts";
 export { type DamageName, damagedSessions, damageFindings } from "./damaged-sessions.ts";
 export { everyRow } from "./every-row.ts";
 export { fewRuns } from "./few-runs.ts";

@@ -31,6 +31,31 @@ export function command({ terminal }: OpenedInteractive, text: string): void {
   terminal.press("enter");
 }
 
+/** Renames the chosen session of /resume. */
+export async function renameChosen({ terminal }: OpenedInteractive, name: string): Promise<void> {
+  terminal.press("ctrl+r");
+  await terminal.until("Session name");
+  terminal.press("ctrl+u");
+  terminal.type(`${name}\n`);
+  await terminal.until(`› ${name}`);
+}
+
+/** Deletes the chosen session of /resume. @returns the screen with the question */
+export async function deleteChosen({ terminal }: OpenedInteractive): Promise<string> {
+  terminal.press("ctrl+d");
+  const asked = await terminal.until("Delete this session?");
+  terminal.press("y");
+  await terminal.until("Moved to");
+  return asked;
+}
+
+/** Restores the deleted session of /resume. */
+export async function restoreDeleted({ terminal }: OpenedInteractive): Promise<void> {
+  terminal.press("ctrl+u");
+  terminal.press("ctrl+z");
+  await terminal.until("Restored the session.");
+}
+
 export function sessionsOf({ project }: OpenedInteractive) {
   return listSessions({ home: project.home, cwd: project.cwd }).sessions;
 }

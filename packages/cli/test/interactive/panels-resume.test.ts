@@ -2,7 +2,16 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { longSession, sampleLines, writeLines } from "../call/sample-session.ts";
-import { command, opened, openedAgain, say, sessionsOf } from "./command-setup.ts";
+import {
+  command,
+  deleteChosen,
+  opened,
+  openedAgain,
+  renameChosen,
+  restoreDeleted,
+  say,
+  sessionsOf,
+} from "./command-setup.ts";
 
 test("/resume opens another session, found by its whole text", async () => {
   const ui = await openedAgain("the zebra too");
@@ -45,18 +54,9 @@ test("/resume keeps what a search of the texts found while one of them is rename
   await ui.terminal.until("Sessions in");
   ui.terminal.type("zebra");
   await ui.terminal.until("found in text");
-  ui.terminal.press("ctrl+r");
-  await ui.terminal.until("Session name");
-  ui.terminal.press("ctrl+u");
-  ui.terminal.type("Stripes\n");
-  await ui.terminal.until(/› Stripes/);
-  ui.terminal.press("ctrl+d");
-  await ui.terminal.until("Delete this session?");
-  ui.terminal.press("y");
-  await ui.terminal.until("Moved to");
-  ui.terminal.press("ctrl+u");
-  ui.terminal.press("ctrl+z");
-  await ui.terminal.until("Restored the session.");
+  await renameChosen(ui, "Stripes");
+  await deleteChosen(ui);
+  await restoreDeleted(ui);
   await ui.terminal.until("› Stripes");
   ui.terminal.press("enter");
   await ui.terminal.until("about animals");
