@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { header, sampleLines, testFolder, writeLines } from "./call/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
@@ -119,6 +119,11 @@ test("git checkpoints come along into another clone, but not those with a secret
     checkpoints: { count: 4, carried: 2, withSecrets: 2 },
   });
   expect(await exported("all.bonsai", "--no-redact")).toMatchObject({ checkpoints: { carried: 4 } });
+  vi.stubEnv("PATH", folder);
+  const withoutGit = await exported("none.bonsai").finally(() => vi.unstubAllEnvs());
+  expect(withoutGit).toMatchObject({
+    checkpoints: { carried: 0, reason: expect.stringContaining("git is not installed") },
+  });
   const imported = (name: string, cwd: string) =>
     jsonOf<Imported>(["session", "import", join(folder, name)], {
       cwd,

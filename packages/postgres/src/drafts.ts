@@ -39,6 +39,7 @@ export class SessionDrafts implements SummaryDrafts {
 
   clear(): void {
     const asked = this.#asked.splice(0);
+    // Drafts that stay are deleted with their session.
     if (asked.length > 0 && !this.#isLeft) void this.#track(this.#clear(asked).catch(() => {}));
   }
 

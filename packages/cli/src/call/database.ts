@@ -81,6 +81,7 @@ export async function openDatabaseAt(
       await sessions.settled();
       for (const session of created)
         if (session.leafId === null && session.index().count === 0)
+          // An empty session that stays is only a row of the list.
           await sessions.delete(session.id).catch(() => {});
     } catch (error) {
       // The user learned it when it happened.

@@ -43,9 +43,13 @@ export async function bundleCheckpoints(
   { file, folders, hasSecret }: { file: string; folders: string[]; hasSecret: (text: string) => boolean },
 ): Promise<Bundled> {
   const result: Bundled = { count: commits.size, carried: 0, withSecrets: 0 };
+  let reason = "their repository is not here";
+  const noList = (error: unknown) => {
+    reason = reasonOf(error);
+    return "";
+  };
   for (const cwd of commits.size > 0 ? folders : []) {
-    // A folder that is gone or in no repository has no checkpoints.
-    const list = await git(cwd, ["for-each-ref", "--format=%(objectname) %(refname)", REFS]).catch(() => "");
+    const list = await git(cwd, ["for-each-ref", "--format=%(objectname) %(refname)", REFS]).catch(noList);
     const refs = ownRefs(list, commits);
     if (refs.size === 0) continue;
     try {
@@ -58,7 +62,7 @@ export async function bundleCheckpoints(
       return { ...result, reason: reasonOf(error) };
     }
   }
-  return { ...result, reason: "their repository is not here" };
+  return { ...result, reason };
 }
 
 async function writeBundle(cwd: string, file: string, refs: ReadonlyMap<string, string>): Promise<void> {
